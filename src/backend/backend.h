@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* A way to carry out a plan. Every wall, ours or somebody else's, stands behind this vtable. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+#define BAWN_BACKEND_ABI 1
+
+struct bawn_backend;
+
+enum bawn_event_kind {
+	BAWN_EV_NONE,   /* nothing to read right now */
+	BAWN_EV_EXITED, /* the command itself ended; `status` as from waitpid. Others may still run
+			 */
+	BAWN_EV_FAILED, /* exec failed; `status` is the errno (ENOENT, EACCES, …) */
+	BAWN_EV_LIMIT,  /* a limit was hit and everything inside was killed; `control` names it */
+	BAWN_EV_DENIED, /* something was refused; `text` says what, by which rule, how to allow it
+			 */
+	BAWN_EV_ENDED,  /* nothing is left inside. Always the last event */
+};
+
+#define BAWN_EVENT_TEXT_MAX 512
+
+struct bawn_event {
+	enum bawn_event_kind kind;
+	int status;
+	uint32_t control; /* BAWN_CTL_*: the limit hit, or the control that refused */
+	char text[BAWN_EVENT_TEXT_MAX];
+};
+
+struct bawn_usage {
+	uint64_t cpu_us;
+	uint64_t memory_peak; /* 0 if not known */
+};
+
+/* Base of every backend's own state; a backend embeds it as its first member. */
+struct bawn_instance {
+	const struct bawn_backend *be;
+	uint32_t enforced; /* the receipt: controls in force, set by prepare() */
+	int event_fd;      /* readable when event() has something; owned by the instance */
+	int pty_fd;     /* master of the command's terminal when plan->pty, else -1; same owner */
+	int *relay_fds; /* listeners inside for plan->loopback_ports, same order; same owner */
+	char walls[160]; /* what enforces it, for people: "user+mount+… namespaces, Landlock 7, …"
+			  */
+};
+
+/* What this host can do right now, and why not. */
+struct bawn_probe {
+	uint32_t offers;  /* BAWN_CTL_*; 0 when it cannot be used at all */
+	char version[64]; /* "Landlock ABI 7, Linux 6.18" */
+	char reason[200]; /* set when offers is 0 or less than usual */
+	char remedy[200]; /* the exact command that would change that, or "" */
+};
+
+/*
+ * One static const object per backend. All members are required unless marked optional. No callback
+ * may log, exit, or alter the plan. All are called in the host process, by the thread that runs the
+ * call.
+ */
+struct bawn_backend {
+	uint32_t abi;        /* BAWN_BACKEND_ABI */
+	const char *name;    /* the word used in policies */
+	const char *aliases; /* comma-separated further names, "" for none */
+	const char *summary; /* one line for `doctor capabilities` */
+	enum bawn_level level;
+	int strength; /* auto takes the largest that meets the plan */
+	size_t instance_size;
+
+	/* No lasting side effects; may be called at any time. Tries things, does not read versions.
+	 */
+	int (*probe)(struct bawn_probe *ret, struct bawn_error *err);
+
+	/*
+	 * Take every resource and put every control in force; `stdio` are the command's ends (the
+	 * caller closes its copies afterwards). No untrusted code has run when it returns. Sets
+	 * `enforced`. -EOPNOTSUPP with BAWN_ERR_UNSUPPORTED when this host cannot do it: another
+	 * may be tried.
+	 */
+	int (*prepare)(struct bawn_instance *in, const struct bawn_plan *plan, const int stdio[3],
+		struct bawn_error *err);
+
+	/* Let the untrusted code go. */
+	int (*start)(struct bawn_instance *in, struct bawn_error *err);
+
+	/* The next event without blocking. */
+	int (*event)(struct bawn_instance *in, struct bawn_event *ret, struct bawn_error *err);
+
+	/* Send a signal to the command (SIGTERM, SIGINT, …) or, with SIGKILL, to everything inside.
+	 */
+	int (*signal)(struct bawn_instance *in, int signo, struct bawn_error *err);
+
+	/* Optional. What was used; valid after BAWN_EV_ENDED. */
+	void (*usage)(struct bawn_instance *in, struct bawn_usage *ret);
+
+	/* Kill all, free all. Never fails; works after a failed or missing prepare(). */
+	void (*destroy)(struct bawn_instance *in);
+};
+
+const struct bawn_backend *bawn_backend_find(const char *name_or_alias);
+const struct bawn_backend *bawn_backend_at(size_t i); /* strongest first; NULL past the end */
+
+/*
+ * Allocate an instance of `be`, prepare it, and compare its receipt with what `plan` demands.
+ * Refuses with BAWN_ERR_UNSUPPORTED, naming the missing controls, rather than start with less. What
+ * the policy lets go missing is in *ret_missing.
+ */
+int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *plan,
+	const int stdio[3], struct bawn_instance **ret, uint32_t *ret_missing,
+	struct bawn_error *err);
+struct bawn_instance *bawn_instance_free(struct bawn_instance *in);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The path broker. Mounts protect what exists; nothing in the kernel lets us forbid a name that
+ * does not exist yet without putting a placeholder on the host. So system calls that could make
+ * such a name are suspended (seccomp user notification) and carried out by the broker, which is the
+ * sandbox's own init: same root, same Landlock domain, same identity, no privilege of its own. It
+ * copies the arguments once, resolves the parent with openat2, checks, acts on (parent descriptor,
+ * name) and injects the result: nothing the command changes in its memory later matters, and the
+ * kernel is never told to CONTINUE a call whose refusal is policy.
+ *
+ * In the Landlock tier (no mounts of our own) the broker also guards existing protected and denied
+ * paths, for every call that opens or changes a path.
+ *
+ * Runs in: the sandbox's init. Single-threaded: renames cannot race with checks.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+struct bawn_broker;
+
+/* Which calls are suspended. */
+enum bawn_broker_mode {
+	BAWN_BROKER_OFF,    /* nothing to guard */
+	BAWN_BROKER_CREATE, /* calls that can make a name, and connect() for the record */
+	BAWN_BROKER_WRITE,  /* + calls that change a path (Landlock tier, protected paths exist) */
+	BAWN_BROKER_ALL,    /* + every open, stat-free (Landlock tier, denied paths inside granted
+			       ones) */
+};
+enum bawn_broker_mode bawn_broker_mode(const struct bawn_plan *plan);
+
+/* Told of each refusal; `control` is BAWN_CTL_FS_PROTECT, _FS_DENY, _FS_WRITE or _NET_NONE. */
+typedef void bawn_broker_report_fn(void *data, uint32_t control, const char *text);
+
+/* `listener` is the notification descriptor; the broker owns it from here. */
+int bawn_broker_new(const struct bawn_plan *plan, int listener, bawn_broker_report_fn *report,
+	void *data, struct bawn_broker **ret, struct bawn_error *err);
+/* Serve at most a bounded number of requests that are waiting; never blocks. Call when the listener
+ * polls readable. Returns 0, or -ENOENT when no process uses the filter any more. */
+int bawn_broker_serve(struct bawn_broker *b);
+int bawn_broker_fd(const struct bawn_broker *b);
+struct bawn_broker *bawn_broker_free(struct bawn_broker *b);

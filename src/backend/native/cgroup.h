@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Limits by control group, v2 or v1 or a mix, whatever takes them on this host. Probed by doing it.
+ * Groups are named bawn-<run id> below our own group (or, as root with v2's no-internal-process
+ * rule, beside it). If this process is killed, a janitor (a child of ours in its own session, no
+ * descriptors but a pipe) removes them; groups that even the janitor left behind are swept by the
+ * next run.
+ *
+ * Runs in: the host process.
+ */
+
+#include <stdint.h>
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+struct bawn_cgroup;
+
+/* What could be limited here: BAWN_CTL_LIMIT_MEMORY | _CPU | _PROCESSES, 0 if nothing. `detail` for
+ * people, e.g. "cgroup v1: memory, pids, cpu". Cheap (no fork); `why` when 0. */
+uint32_t bawn_cgroup_probe(char detail[80], char why[160]);
+
+/* Make the groups for the limits of the plan that are not unlimited. *ret is NULL (and 0 returned)
+ * when no group is possible: then *ret_enforced is 0 and the meter must do it. */
+int bawn_cgroup_new(const struct bawn_plan *plan, struct bawn_cgroup **ret, uint32_t *ret_enforced,
+	struct bawn_error *err);
+/* Put a process in, before it runs untrusted code. */
+int bawn_cgroup_attach(struct bawn_cgroup *cg, pid_t pid, struct bawn_error *err);
+/* Descriptors for epoll; events is EPOLLIN or EPOLLPRI. Returns how many (at most 4) were filled
+ * in. */
+int bawn_cgroup_fds(const struct bawn_cgroup *cg, int fds[4], uint32_t events[4]);
+/* After an event, or at the end: which limit was hit so far, 0 if none (BAWN_CTL_LIMIT_MEMORY,
+ * _PROCESSES). */
+uint32_t bawn_cgroup_breach(struct bawn_cgroup *cg);
+void bawn_cgroup_usage(struct bawn_cgroup *cg, uint64_t *ret_cpu_us, uint64_t *ret_memory_peak);
+/* Kill what is in it, remove it, dismiss the janitor. NULL is fine. */
+struct bawn_cgroup *bawn_cgroup_free(struct bawn_cgroup *cg);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * System call filters. The tables are data (syscalls.def, groups); the default programs are
+ * compiled by libseccomp at build time (tools/gen-seccomp.c → seccomp-programs.h), so that a run
+ * only loads them. libseccomp is called at run time only when the policy changes the profile.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/filter.h>
+
+#include "backend/native/broker.h"
+#include "base/error.h"
+#include "plan/plan.h"
+
+/*
+ * The base filter: an allow-list (unknown calls: ENOSYS), EPERM for the dangerous ones, arguments
+ * checked (clone flags, clone3 → ENOSYS, socket families, ioctl TIOCSTI/TIOCLINUX, personality,
+ * prctl …), any other architecture and x32 kill the process. `tier` and the plan decide about
+ * sockets: in the Landlock tier AF_INET/AF_INET6 are refused, and AF_UNIX socket() too (socketpair
+ * stays) unless plan->unix_open. plan->sys_allow / sys_deny / net_closed / n_no_exec (memfd_create
+ * with MFD_EXEC) are honoured. *ret points to static memory or to memory from the arena.
+ */
+int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
+	struct bawn_error *err);
+/* The notification filter for a broker mode; also refuses seccomp(NEW_LISTENER). Static memory. */
+void bawn_seccomp_notify(enum bawn_broker_mode mode, struct sock_fprog *ret);
+
+/* Load into this thread (no_new_privs must be set). With `listener`, returns the descriptor. */
+int bawn_seccomp_load(const struct sock_fprog *prog, bool listener, struct bawn_error *err);
+
+/* True if `name` is a system call that libseccomp or our table knows: policy checks use a copy of
+ * the names generated into base. */
+bool bawn_seccomp_known(const char *name);
+/* Write the default base program as raw struct sock_filter[] to `fd` (HK-4). */
+int bawn_seccomp_export(int fd, struct bawn_error *err);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/control.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	const char *help;
+} controls[] = {
+#define X(id, name, help) {name, help},
+	BAWN_CONTROLS(X)
+#undef X
+};
+
+const char *bawn_control_name(unsigned index)
+{
+	return index < BAWN_CTL_COUNT ? controls[index].name : NULL;
+}
+
+const char *bawn_control_help(unsigned index)
+{
+	return index < BAWN_CTL_COUNT ? controls[index].help : NULL;
+}
+
+uint32_t bawn_control_find(const char *name)
+{
+	for (unsigned i = 0; i < BAWN_CTL_COUNT; i++)
+		if (!strcmp(controls[i].name, name))
+			return 1u << i;
+	return 0;
+}

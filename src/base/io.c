@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+
+#include <sys/stat.h>
+
+int bawn_read_all(int fd, struct bawn_buf *b)
+{
+	char chunk[8192];
+
+	for (;;) {
+		ssize_t n = read(fd, chunk, sizeof(chunk));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return 0;
+		bawn_buf_add(b, chunk, (size_t)n);
+		if (b->failed)
+			return b->failed;
+	}
+}
+
+int bawn_read_file(int dirfd, const char *path, size_t max, struct bawn_buf *b)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (st.st_size > 0 && (uintmax_t)st.st_size > max)
+		return -E2BIG;
+	b->max = max;
+	return bawn_read_all(fd, b);
+}
+
+int bawn_read_small(int dirfd, const char *path, char *dst, size_t size)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do
+		n = read(fd, dst, size - 1);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	dst[n] = '\0';
+	return (int)n;
+}
+
+int bawn_write_all(int fd, const void *data, size_t len)
+{
+	const char *p = data;
+
+	while (len) {
+		ssize_t n = write(fd, p, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int bawn_write_small(int dirfd, const char *path, const char *text)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
+	size_t len = strlen(text);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do
+		n = write(fd, text, len);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EIO;
+}
+
+int64_t bawn_now_ms(void)
+{
+	struct timespec ts = {0};
+
+	(void)clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+uint64_t bawn_wall_us(void)
+{
+	struct timespec ts = {0};
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
+}

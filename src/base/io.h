@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* Whole reads and writes that survive EINTR. All return 0 or more, or a negative errno. */
+
+#include <stdint.h>
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+/* Read `fd` to its end into `b`; -E2BIG if it is longer than the buffer's maximum. */
+int bawn_read_all(int fd, struct bawn_buf *b);
+/* Read a file; refuses what is not a regular file (-EINVAL), never blocks on a FIFO. */
+int bawn_read_file(int dirfd, const char *path, size_t max, struct bawn_buf *b);
+/* Read a small kernel file (procfs, sysfs, cgroupfs) into `dst` as a string. */
+int bawn_read_small(int dirfd, const char *path, char *dst, size_t size);
+int bawn_write_all(int fd, const void *data, size_t len);
+/* Write one string into an existing kernel file with a single write(2). */
+int bawn_write_small(int dirfd, const char *path, const char *text);
+int64_t bawn_now_ms(void);   /* CLOCK_BOOTTIME: goes on during suspend, cannot be set */
+uint64_t bawn_wall_us(void); /* CLOCK_REALTIME, for records only */

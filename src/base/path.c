@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/path.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+char *bawn_path_clean(struct bawn_arena *a, const char *path)
+{
+	size_t len = strlen(path);
+	char *out = bawn_arena_alloc(a, len + 2);
+	size_t n = 0;
+
+	if (!out)
+		return NULL;
+	for (const char *p = path; *p;) {
+		const char *end;
+
+		while (*p == '/')
+			p++;
+		end = p + strcspn(p, "/");
+		if (end - p == 2 && p[0] == '.' && p[1] == '.') {
+			while (n && out[n - 1] != '/')
+				n--;
+			n -= n ? 1 : 0;
+		} else if (end > p && !(end - p == 1 && p[0] == '.')) {
+			out[n++] = '/';
+			memcpy(out + n, p, (size_t)(end - p));
+			n += (size_t)(end - p);
+		}
+		p = end;
+	}
+	if (!n)
+		out[n++] = '/';
+	out[n] = '\0';
+	return out;
+}
+
+char *bawn_path_join(struct bawn_arena *a, const char *dir, const char *rest)
+{
+	char *joined;
+
+	if (*rest == '/')
+		return bawn_path_clean(a, rest);
+	joined = bawn_arena_printf(a, "%s/%s", dir, rest);
+	return joined ? bawn_path_clean(a, joined) : NULL;
+}
+
+bool bawn_path_under(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	if (n == 1 && dir[0] == '/')
+		return path[0] == '/';
+	return !strncmp(path, dir, n) && (path[n] == '\0' || path[n] == '/');
+}
+
+int bawn_path_resolve(struct bawn_arena *a, const char *path, const char **ret)
+{
+	char buf[PATH_MAX];
+	char *copy;
+
+	if (!realpath(path, buf))
+		return -errno;
+	copy = bawn_arena_strdup(a, buf);
+	if (!copy)
+		return -ENOMEM;
+	*ret = copy;
+	return 0;
+}
+
+bool bawn_path_is_glob(const char *text)
+{
+	return strpbrk(text, "*?[") != NULL;
+}
+
+/* One [class] at *pat against `c`; moves *pat behind the class. A class that never ends is text. */
+static bool match_class(const char **pat, char c)
+{
+	const char *p = *pat + 1;
+	bool negate = *p == '!' || *p == '^';
+	bool hit = false;
+
+	if (negate)
+		p++;
+	for (bool first = true; *p && (*p != ']' || first); first = false) {
+		if (p[1] == '-' && p[2] && p[2] != ']') {
+			hit |= c >= p[0] && c <= p[2];
+			p += 3;
+		} else {
+			hit |= c == *p++;
+		}
+	}
+	if (*p != ']') {
+		hit = c == '[';
+		negate = false;
+		p = *pat;
+	}
+	*pat = p + 1;
+	return c != '/' && hit != negate;
+}
+
+/*
+ * Two points to go back to: the last `*` (within a component) and the last `**` (anywhere). Only
+ * the latest of each is ever needed, so no recursion and no blow-up.
+ */
+bool bawn_glob_match(const char *pattern, const char *path)
+{
+	const char *star = NULL, *star_at = NULL, *deep = NULL, *deep_at = NULL;
+	const char *p = pattern, *s = path;
+
+	while (*s || *p) {
+		if (p[0] == '*' && p[1] == '*') {
+			p += 2;
+			/* "**" followed by "/" also matches no component at all */
+			if (*p == '/' && (s == path || s[-1] == '/'))
+				p++;
+			deep = p;
+			deep_at = s;
+			star = NULL;
+			continue;
+		}
+		if (*p == '*') {
+			star = ++p;
+			star_at = s;
+			continue;
+		}
+		if (*s && *p == '[') {
+			if (match_class(&p, *s)) {
+				s++;
+				continue;
+			}
+		} else if (*s && (*p == *s || (*p == '?' && *s != '/'))) {
+			p++;
+			s++;
+			continue;
+		}
+		if (star && *star_at && *star_at != '/') {
+			p = star;
+			s = ++star_at;
+		} else if (deep && *deep_at) {
+			p = deep;
+			s = ++deep_at;
+			/* resume only where a component starts if the pattern asks for one */
+			if (deep[-1] == '/')
+				while (*s && s[-1] != '/')
+					s = ++deep_at;
+			star = NULL;
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+static const char *home_from_passwd(struct bawn_arena *a)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	const char *home = NULL;
+	struct passwd *pw;
+
+	if (!f)
+		return NULL;
+	/* fgetpwent and not getpwuid: no name service in a static program */
+	while ((pw = fgetpwent(f))) /* NOLINT(concurrency-mt-unsafe) */
+		if (pw->pw_uid == getuid()) {
+			home = bawn_path_clean(a, pw->pw_dir);
+			break;
+		}
+	(void)fclose(f);
+	return home;
+}
+
+const char *bawn_path_home(struct bawn_arena *a)
+{
+	const char *env = getenv("HOME"); /* NOLINT(concurrency-mt-unsafe) */
+
+	if (env && *env == '/')
+		return bawn_path_clean(a, env);
+	return home_from_passwd(a);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* Paths as text. Nothing here trusts a path afterwards: what is opened is opened through openat2.
+ */
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+
+/* Lexical clean-up of an absolute path: no //, /./, /../ or trailing slash. NULL if out of memory.
+ */
+char *bawn_path_clean(struct bawn_arena *a, const char *path);
+/* dir + "/" + rest, cleaned; `rest` alone if it is absolute. */
+char *bawn_path_join(struct bawn_arena *a, const char *dir, const char *rest);
+/* True if `path` is `dir` or lies below it, by whole components. Both cleaned. */
+bool bawn_path_under(const char *path, const char *dir);
+/* The canonical path (symlinks followed) in *ret; a negative errno if it does not resolve. */
+int bawn_path_resolve(struct bawn_arena *a, const char *path, const char **ret);
+/* True if the text has one of * ? [ and so is a pattern. */
+bool bawn_path_is_glob(const char *text);
+/*
+ * Match a cleaned path against a pattern: `*` and `?` stay within a component, `**` spans any
+ * number of them, [a-z] and [!a-z] classes. Linear in path × pattern: cannot explode.
+ */
+bool bawn_glob_match(const char *pattern, const char *path);
+/* The home directory: $HOME if absolute, else from /etc/passwd; NULL if there is none. */
+const char *bawn_path_home(struct bawn_arena *a);

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+
+#define BAWN_HEX_LEN 64
+
+/* SHA-256 of `len` bytes as 64 hex digits and a NUL. */
+void bawn_sha256_hex(const void *data, size_t len, char ret[BAWN_HEX_LEN + 1]);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What is to be done, as data: policy × host × verdict. Built once before anything is created, then
+ * const. Backends carry it out; they decide nothing and never read the policy.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/control.h"
+#include "base/error.h"
+#include "call/call.h"
+#include "policy/policy.h"
+#include "verdict/verdict.h"
+
+enum bawn_mount_kind {
+	BAWN_MNT_RO,      /* bind src to dst, read-only, recursive */
+	BAWN_MNT_RW,      /* bind src to dst, writable */
+	BAWN_MNT_SCRATCH, /* a directory of the private temporary space at dst */
+	BAWN_MNT_SYMLINK, /* dst is a symlink to src */
+	BAWN_MNT_HIDE, /* what is at dst (file or directory) is replaced by an unreadable empty one
+			*/
+	BAWN_MNT_SOCKET, /* a Unix socket of the host, connectable */
+	BAWN_MNT_DEVICE, /* a device node of the host */
+	BAWN_MNT_FILE,   /* a small read-only file at dst with the text in src */
+};
+
+struct bawn_mount {
+	enum bawn_mount_kind kind;
+	bool no_exec;
+	bool optional; /* skip if src does not exist */
+	bool pin;      /* BAWN_MNT_RW over itself only so that it cannot be renamed away */
+	const char *src;
+	const char *dst;
+	const char *rule; /* the setting behind it, for people */
+};
+
+/*
+ * A name that must not come into being: `name` in directory `dir` (which exists). When a protected
+ * path is missing, the first missing component is guarded. `dir` is a path inside the sandbox.
+ */
+struct bawn_guard {
+	const char *dir;
+	const char *name;
+	const char *rule; /* the protected path, for messages */
+};
+
+struct bawn_limits {
+	uint64_t memory, cpus_milli, cpu_shares, processes, files, disk, disk_reserve, time_ms,
+		output;
+};
+
+enum bawn_tier {
+	BAWN_TIER_FULL,     /* namespaces + Landlock + seccomp */
+	BAWN_TIER_LANDLOCK, /* Landlock + seccomp + rlimits: no user namespaces here */
+};
+
+struct bawn_plan {
+	const struct bawn_policy *policy; /* for the record only */
+	const struct bawn_call *call;
+	uint32_t demanded; /* controls without which the call must not start */
+	uint32_t may_miss; /* of those, the ones that the policy lets go missing */
+	enum bawn_tier tier;
+
+	const char *exe;         /* absolute path as the command sees it */
+	const char *const *argv; /* NULL-terminated */
+	const char *const *envp; /* NULL-terminated, complete */
+	const char *cwd;         /* inside */
+	const char *workspace;   /* canonical, same path inside and outside */
+	const char *hostname;
+
+	struct bawn_mount *mounts; /* in the order to be made: parents first */
+	size_t n_mounts;
+	struct bawn_guard *guards;
+	size_t n_guards;
+	const char *const *protect; /* canonical paths that exist and must not change */
+	size_t n_protect;
+	const char *const *deny; /* canonical paths that exist and must not be read */
+	size_t n_deny;
+	const char *const *no_exec; /* canonical directories */
+	size_t n_no_exec;
+	const char *const *writable; /* canonical roots that can be written, for disk_reserve */
+	size_t n_writable;
+
+	const uint16_t *loopback_ports;
+	size_t n_loopback_ports;
+	bool net_closed; /* not even a loopback of its own */
+	bool unix_open;  /* some host sockets are granted */
+	const char *const
+		*sys_allow; /* NULL-terminated syscall names, beyond the default profile */
+	const char *const *sys_deny;
+	struct bawn_limits limits;
+	bool pty;
+};
+
+struct bawn_plan_options {
+	enum bawn_tier tier;
+	bool pty;
+};
+
+int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_call *c,
+	const struct bawn_verdict *v, const struct bawn_plan_options *o,
+	const struct bawn_plan **ret, struct bawn_error *err);
+
+/* SHA-256 of the printed plan, for the audit log. */
+void bawn_plan_digest(const struct bawn_plan *plan, char ret[BAWN_HEX_LEN + 1]);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What the caller gets: how it ended, why, what was in force. */
+
+#include "base/buf.h"
+#include "supervise/supervise.h"
+#include "verdict/verdict.h"
+
+/* Exit statuses of `bawn run`; otherwise the command's own. */
+enum bawn_exit {
+	BAWN_EXIT_TIMEOUT = 124,
+	BAWN_EXIT_REFUSED = 125, /* refused or failed before anything ran */
+	BAWN_EXIT_BLOCKED = 126, /* by verdict or policy; also: found but not executable */
+	BAWN_EXIT_NOT_FOUND = 127,
+	BAWN_EXIT_SIGNAL = 128, /* + N: killed by signal N; a limit other than time: 137 */
+};
+
+struct bawn_result {
+	const struct bawn_call *call; /* NULL if it did not come that far; same below */
+	const struct bawn_policy *policy;
+	const struct bawn_plan *plan;
+	struct bawn_verdict verdict;
+	const char *backend; /* name */
+	const char *level;
+	const char *reason; /* why this backend */
+	const char *walls;  /* what enforces the controls */
+	uint32_t demanded, enforced,
+		missing; /* missing: demanded, not in force, permitted by the policy */
+	bool started;
+	struct bawn_outcome outcome;
+	struct bawn_error error; /* kind NONE unless refused, blocked or failed */
+	const char *notes[8];    /* NULL-terminated further remarks */
+	const char *audit_path;
+};
+
+int bawn_result_exit(const struct bawn_result *r);
+/* One JSON object, schema bawn/result/v1. `out`/`err` are captured output or NULL. */
+int bawn_result_json(const struct bawn_result *r, const struct bawn_buf *out,
+	const struct bawn_buf *err, struct bawn_buf *ret);
+/* The lines for stderr after a run: limit hit, denials, missing controls, errors. Each ends in a
+ * newline and starts with "bawn: ". Empty when there is nothing to say. */
+int bawn_result_say(const struct bawn_result *r, bool colour, struct bawn_buf *ret);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Between a prepared instance and its outcome: moves bytes, watches the clock, ends what must end.
+ * Constant memory whatever the command writes. No survivor: returns only after BAWN_EV_ENDED.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "base/arena.h"
+#include "base/buf.h"
+
+/* The descriptors of one run. Opened before prepare(), child ends closed after it. */
+struct bawn_stdio {
+	int child[3];  /* for prepare(); -1 once closed */
+	int parent[3]; /* our ends: write for 0 (or -1 when the caller's stdin is passed on), read
+			  for 1, 2 */
+	int stdin_fd;  /* the caller's stdin to pump from, or -1 */
+};
+
+/* Where output goes. With `capture`, both streams are also or only kept in memory up to the limit.
+ */
+struct bawn_outlets {
+	int out_fd, err_fd;         /* -1: not passed on */
+	struct bawn_buf *out, *err; /* NULL: not captured */
+	/* Optional: called with each piece; a negative return ends the run. Library users. */
+	int (*sink)(void *data, int stream, const char *bytes, size_t len);
+	void *sink_data;
+	bool forward_signals; /* SIGINT, SIGTERM, SIGHUP, SIGQUIT go to the command (CLI only) */
+	int terminal_fd;      /* the user's terminal for --pty (raw mode, size), or -1 */
+};
+
+#define BAWN_DENIALS_MAX 32
+
+struct bawn_denial {
+	uint32_t control;
+	const char *text;
+	unsigned count;
+};
+
+struct bawn_outcome {
+	int wait_status; /* of the command, as from waitpid; valid if `exited` */
+	bool exited;
+	int exec_errno;   /* the command could not be executed */
+	uint32_t limit;   /* BAWN_CTL_LIMIT_*: what was hit, 0 if none */
+	int got_signal;   /* we were told to stop by this signal, 0 if not */
+	bool sink_closed; /* whoever read our output went away */
+	uint64_t out_bytes, err_bytes;
+	int64_t wall_ms;
+	struct bawn_usage usage;
+	struct bawn_denial denials[BAWN_DENIALS_MAX];
+	size_t n_denials;
+	uint64_t denials_total;
+};
+
+/* Make the pipes. `stdin_fd` < 0 means no input (/dev/null). With plan->pty only parent[] stays -1.
+ */
+int bawn_stdio_open(
+	struct bawn_stdio *s, const struct bawn_plan *plan, int stdin_fd, struct bawn_error *err);
+void bawn_stdio_close_child(struct bawn_stdio *s);
+void bawn_stdio_done(struct bawn_stdio *s);
+
+/* Start the instance and stay until nothing of it is left. */
+int bawn_supervise(struct bawn_arena *a, struct bawn_instance *in, const struct bawn_plan *plan,
+	struct bawn_stdio *s, const struct bawn_outlets *o, struct bawn_outcome *ret,
+	struct bawn_error *err);
