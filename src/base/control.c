@@ -25,6 +25,8 @@ const char *bawn_control_help(unsigned index)
 
 uint32_t bawn_control_find(const char *name)
 {
+	if (!strcmp(name, "all"))
+		return (1u << BAWN_CTL_COUNT) - 1;
 	for (unsigned i = 0; i < BAWN_CTL_COUNT; i++)
 		if (!strcmp(controls[i].name, name))
 			return 1u << i;

@@ -18,7 +18,7 @@
 	X(NET_EGRESS, "net.egress", "network only through the egress proxy")              \
 	X(NET_SSRF, "net.ssrf", "internal addresses cannot be reached")                   \
 	X(IPC, "ipc", "no sockets, shared memory or queues of the host")                  \
-	X(PROC, "proc", "processes outside cannot be seen, signalled or traced")          \
+	X(PROC, "proc", "processes outside cannot be signalled, traced or read")          \
 	X(SYSCALLS, "syscalls", "dangerous system calls are refused")                     \
 	X(NESTED, "nested", "no new namespaces")                                          \
 	X(PRIVILEGE, "privilege", "no capabilities and none to be gained")                \
@@ -48,5 +48,5 @@ enum bawn_control {
 
 const char *bawn_control_name(unsigned index); /* NULL past the end */
 const char *bawn_control_help(unsigned index);
-/* The bit of a control by name, 0 if there is none. */
+/* The bit of a control by name, all bits for "all", 0 if there is none. */
 uint32_t bawn_control_find(const char *name);

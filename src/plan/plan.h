@@ -94,6 +94,7 @@ struct bawn_plan {
 	const char *const *sys_deny;
 	struct bawn_limits limits;
 	bool pty;
+	const char *note; /* a remark for the user, or NULL */
 };
 
 struct bawn_plan_options {

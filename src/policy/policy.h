@@ -134,6 +134,8 @@ struct bawn_policy {
 	struct bawn_pairs named;         /* tools.*, actions.*, sequences.*, scan_modes.*, … */
 	struct bawn_mount_entry *mounts; /* enforcement.docker.mounts */
 	size_t n_mounts;
+	const char *const *files;      /* policy files that were read, canonical */
+	size_t n_files;
 	const char *workspace;         /* canonical */
 	const char *home;              /* canonical, or NULL */
 	const char *name;              /* metadata.name of a manifest, or NULL */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/backend.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backends.h"
+#include "base/cleanup.h"
+
+static const struct bawn_backend *const backends[] = {
+	&bawn_backend_native,
+	&bawn_backend_landlock,
+	&bawn_backend_path,
+	&bawn_backend_noop,
+};
+
+const struct bawn_backend *bawn_backend_at(size_t i)
+{
+	return i < sizeof(backends) / sizeof(backends[0]) ? backends[i] : NULL;
+}
+
+/* True if `name` is one of the comma-separated words of `list`. */
+static bool in_list(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = list; n && p && *p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (!strncmp(p, name, n) && (p[n] == ',' || p[n] == '\0'))
+			return true;
+	return false;
+}
+
+const struct bawn_backend *bawn_backend_find(const char *name)
+{
+	const struct bawn_backend *be;
+
+	for (size_t i = 0; (be = bawn_backend_at(i)); i++)
+		if (!strcmp(be->name, name) || in_list(be->aliases, name))
+			return be;
+	return NULL;
+}
+
+static int refuse(const struct bawn_backend *be, uint32_t missing, struct bawn_error *err)
+{
+	char names[256] = "";
+	size_t n = 0;
+
+	for (unsigned i = 0; i < BAWN_CTL_COUNT; i++)
+		if (missing & (1u << i) && n < sizeof(names))
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
+				bawn_control_name(i));
+	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+		"backend '%s' cannot enforce %s here; nothing was run (see 'bawn doctor'; to run without, "
+		"the policy must say so: --allow-missing CONTROL)",
+		be->name, names);
+}
+
+BAWN_DEFINE_CLEANUP(struct bawn_instance, instance, bawn_instance_free)
+
+int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *plan,
+	const int stdio[3], struct bawn_instance **ret, uint32_t *ret_missing,
+	struct bawn_error *err)
+{
+	_cleanup_(cleanup_instance_p) struct bawn_instance *in = NULL;
+	uint32_t missing;
+	int r;
+
+	assert(be->abi == BAWN_BACKEND_ABI);
+	assert(be->instance_size >= sizeof(struct bawn_instance));
+
+	in = calloc(1, be->instance_size);
+	if (!in)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
+	in->be = be;
+
+	r = be->prepare(in, plan, stdio, err);
+	if (r < 0)
+		return bawn_error_wrap(err, "backend '%s'", be->name);
+	/* the supervisor watches the clock and the output of every backend */
+	in->enforced |= BAWN_CTL_LIMIT_TIME | BAWN_CTL_LIMIT_OUTPUT;
+
+	missing = plan->demanded & ~in->enforced;
+	if (missing & ~plan->may_miss)
+		return refuse(be, missing & ~plan->may_miss, err);
+	*ret_missing = missing;
+	*ret = TAKE_PTR(in);
+	return 0;
+}
+
+struct bawn_instance *bawn_instance_free(struct bawn_instance *in)
+{
+	if (!in)
+		return NULL;
+	in->be->destroy(in);
+	free(in);
+	return NULL;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "backend/backend.h"
+
+/* Every backend compiled in, one per file or folder. */
+extern const struct bawn_backend bawn_backend_native;
+extern const struct bawn_backend bawn_backend_landlock;
+extern const struct bawn_backend bawn_backend_path;
+extern const struct bawn_backend bawn_backend_noop;

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The meta-test takes one control away and requires some escape test to go red. Only the test
+ * program bawn-holes is compiled with BAWN_HOLES; in the product every HOLE() is a constant false.
+ */
+
+#ifdef BAWN_HOLES
+#include <stdbool.h>
+bool bawn_hole(const char *name);
+#define HOLE(name) bawn_hole(name)
+#else
+#define HOLE(name) 0
+#endif

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of the sandbox's init, see init.h. The wall is a table of steps: each adds the controls
+ * that are in force once it has succeeded; the first failure ends everything before any untrusted
+ * code has run.
+ */
+#include "backend/native/init.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "backend/native/broker.h"
+#include "backend/native/hole.h"
+#include "backend/native/meter.h"
+#include "backend/native/scratch.h"
+#include "backend/native/seccomp.h"
+#include "backend/native/wall.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/sys.h"
+
+#define SOCK_FD 3 /* where the socket to the host is moved; everything above is closed */
+
+struct state {
+	const struct bawn_init *in;
+	const struct bawn_plan *plan;
+	uint32_t enforced;
+	uint32_t todo; /* limits for the meter */
+	int sock;
+	int pty;
+	int relays[BAWN_PORTS_MAX];
+	size_t n_relays;
+	int listener;
+	int exec_errno;
+	pid_t pid;
+	const char **sh_argv;
+	struct bawn_meter *meter;
+	struct bawn_broker *broker;
+	unsigned reports;
+	int64_t next_usage;
+};
+
+static void tell(const struct state *s, const struct bawn_init_msg *msg)
+{
+	(void)send(s->sock, msg, sizeof(*msg), MSG_NOSIGNAL);
+}
+
+/* ---- the steps ---- */
+
+static int step_settle(struct state *s, struct bawn_error *err)
+{
+	struct sigaction dfl = {.sa_handler = SIG_DFL};
+	sigset_t all;
+
+	(void)prctl(PR_SET_NAME, "bawn-init");
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)sigaction(sig, &dfl, NULL);
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	if (!HOLE("setsid") && setsid() < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a session: %m");
+	if (s->plan->tier == BAWN_TIER_FULL) {
+		/* the kernel ends the whole pid namespace with us, whatever else is going on */
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "cannot follow the parent: %m");
+	} else if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot become a subreaper: %m");
+	}
+	/* so that the id maps are ours to write; taken back before the command runs */
+	(void)prctl(PR_SET_DUMPABLE, 1);
+	return 0;
+}
+
+static int step_descriptors(struct state *s, struct bawn_error *err)
+{
+	int fds[3];
+
+	/* out of the way of 0-3 first */
+	for (int i = 0; i < 3; i++) {
+		fds[i] = s->in->stdio[i] < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC)
+					     : fcntl(s->in->stdio[i], F_DUPFD_CLOEXEC, 10);
+		if (fds[i] < 0)
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "cannot take descriptor %d: %m", i);
+	}
+	if (s->in->sock != SOCK_FD && dup3(s->in->sock, SOCK_FD, O_CLOEXEC) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot move descriptors: %m");
+	s->sock = SOCK_FD;
+	for (int i = 0; i < 3; i++)
+		if (dup2(fds[i], i) < 0)
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "cannot move descriptors: %m");
+	if (!HOLE("closefds") && close_range(SOCK_FD + 1, ~0u, 0) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot close descriptors: %m");
+	return 0;
+}
+
+static int step_identity(struct state *s, struct bawn_error *err)
+{
+	return bawn_wall_identity(s->in->uid, s->in->gid, err);
+}
+
+static int step_network(struct state *s, struct bawn_error *err)
+{
+	int r;
+
+	if (sethostname(s->plan->hostname, strlen(s->plan->hostname)) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot set the host name: %m");
+	if (s->plan->net_closed)
+		return 0;
+	r = bawn_wall_own_loopback(err);
+	if (r < 0)
+		return r;
+	s->n_relays = s->plan->n_loopback_ports;
+	return bawn_wall_listen(s->plan, s->relays, err);
+}
+
+static int step_root(struct state *s, struct bawn_error *err)
+{
+	return bawn_wall_root(s->plan, err);
+}
+
+static int step_terminal(struct state *s, struct bawn_error *err)
+{
+	char name[64];
+	unsigned n = 0;
+	int unlock = 0;
+
+	if (!s->plan->pty)
+		return 0;
+	s->pty = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (s->pty < 0 || ioctl(s->pty, TIOCSPTLCK, &unlock) < 0 || ioctl(s->pty, TIOCGPTN, &n) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a terminal: %m");
+	(void)snprintf(name, sizeof(name), "/dev/pts/%u", n);
+	_cleanup_close_ int tty = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (tty < 0 || dup2(tty, 0) < 0 || dup2(tty, 1) < 0 || dup2(tty, 2) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot open the terminal: %m");
+	return 0;
+}
+
+static int step_limits(struct state *s, struct bawn_error *err)
+{
+	int r = bawn_meter_rlimits(s->plan, s->todo);
+
+	if (r < 0) {
+		errno = -r;
+		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot set resource limits: %m");
+	}
+	return 0;
+}
+
+static int step_privilege(struct state *s, struct bawn_error *err)
+{
+	(void)s;
+	return bawn_wall_no_privilege(err);
+}
+
+static int step_landlock(struct state *s, struct bawn_error *err)
+{
+	int r = bawn_wall_landlock(s->plan, err);
+
+	return r < 0 ? r : 0;
+}
+
+static int step_directory(struct state *s, struct bawn_error *err)
+{
+	if (chdir(s->plan->cwd) < 0)
+		return bawn_fail(err, BAWN_ERR_CALL, -errno, "cannot enter '%s': %m", s->plan->cwd);
+	return 0;
+}
+
+static int step_syscalls(struct state *s, struct bawn_error *err)
+{
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	if (HOLE("seccomp"))
+		return 0;
+	return bawn_seccomp_load(&s->in->base, false, err);
+}
+
+#define FULL     (1u << BAWN_TIER_FULL)
+#define LANDLOCK (1u << BAWN_TIER_LANDLOCK)
+#define BOTH     (FULL | LANDLOCK)
+
+static const struct step {
+	const char *name;
+	unsigned tiers;
+	int (*run)(struct state *s, struct bawn_error *err);
+	uint32_t full, landlock; /* what is in force once it has succeeded */
+} steps[] = {
+	{"settle", BOTH, step_settle, 0, 0},
+	{"descriptors", BOTH, step_descriptors, 0, 0},
+	{"identity", FULL, step_identity, BAWN_CTL_PROC | BAWN_CTL_IPC, 0},
+	{"network", FULL, step_network, BAWN_CTL_NET_NONE, 0},
+	{"root", FULL, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK, 0},
+	{"terminal", BOTH, step_terminal, 0, 0},
+	{"limits", BOTH, step_limits, BAWN_CTL_LIMIT_FILES, BAWN_CTL_LIMIT_FILES},
+	{"privilege", BOTH, step_privilege, BAWN_CTL_PRIVILEGE, BAWN_CTL_PRIVILEGE},
+	{"landlock", BOTH, step_landlock, BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE,
+		BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE},
+	{"directory", BOTH, step_directory, BAWN_CTL_ENV, BAWN_CTL_ENV},
+	{"syscalls", BOTH, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED,
+		BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED | BAWN_CTL_NET_NONE},
+};
+
+/* What the Landlock tier can claim depends on the kernel's ABI and on what the plan asks of it. */
+static uint32_t landlock_claims(const struct state *s)
+{
+	const struct bawn_plan *p = s->plan;
+	uint32_t c = BAWN_CTL_FS_DENY | BAWN_CTL_LIMIT_DISK;
+	int abi = bawn_landlock_abi();
+
+	if (abi >= 6)
+		c |= BAWN_CTL_PROC;
+	if (abi >= 6 && !p->unix_open)
+		c |= BAWN_CTL_IPC;
+	if (!p->n_no_exec)
+		c |= BAWN_CTL_FS_EXEC;
+	return c;
+}
+
+static int build_wall(struct state *s, struct bawn_error *err)
+{
+	bool full = s->plan->tier == BAWN_TIER_FULL;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		int r;
+
+		if (!(steps[i].tiers & (full ? FULL : LANDLOCK)))
+			continue;
+		r = steps[i].run(s, err);
+		if (r < 0)
+			return bawn_error_wrap(err, "%s", steps[i].name);
+		s->enforced |= full ? steps[i].full : steps[i].landlock;
+	}
+	if (!full)
+		s->enforced |= landlock_claims(s);
+	/* mounts keep what exists; what does not exist yet is the broker's, which is loaded with
+	 * the command or not at all: a failure there ends the run before exec */
+	s->enforced |= BAWN_CTL_FS_PROTECT;
+	s->enforced |= s->in->by_cgroup | s->todo;
+	return 0;
+}
+
+/* ---- the command ---- */
+
+/* In the Landlock tier the command gets a domain of its own, so that it cannot signal us. */
+static int own_domain(const struct state *s)
+{
+	struct bawn_landlock_ruleset_attr attr = {.scoped = 3};
+	_cleanup_close_ int fd = -1;
+
+	if (s->plan->tier == BAWN_TIER_FULL || bawn_landlock_abi() < 6)
+		return 0;
+	fd = bawn_landlock_create_ruleset(&attr, sizeof(attr), 0);
+	return fd < 0 || bawn_landlock_restrict_self(fd, 0) < 0 ? -errno : 0;
+}
+
+/* Shares memory and descriptors with init until exec: what it stores in `s` is seen there. */
+static int command_main(void *arg)
+{
+	struct state *s = arg;
+	const struct bawn_plan *p = s->plan;
+	sigset_t none;
+	int r;
+
+	(void)setsid();
+	if (p->pty)
+		(void)ioctl(0, TIOCSCTTY, 0);
+	r = own_domain(s);
+	if (r == 0 && s->in->notify.len) {
+		s->listener = bawn_seccomp_load(&s->in->notify, true, NULL);
+		r = s->listener < 0 ? s->listener : 0;
+	}
+	if (r < 0) {
+		s->exec_errno = -r;
+		_exit(127);
+	}
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)execve(p->exe, (char *const *)(uintptr_t)p->argv, (char *const *)(uintptr_t)p->envp);
+	s->exec_errno = errno;
+	if (errno ==
+		ENOEXEC) /* a script without an interpreter line: the shell's, as for execvp(3) */
+		(void)execve("/bin/sh", (char *const *)(uintptr_t)s->sh_argv,
+			(char *const *)(uintptr_t)p->envp);
+	_exit(127);
+}
+
+static int prepare_sh(struct state *s)
+{
+	size_t n = 0;
+
+	while (s->plan->argv[n])
+		n++;
+	s->sh_argv = calloc(n + 2, sizeof(*s->sh_argv));
+	if (!s->sh_argv)
+		return -ENOMEM;
+	s->sh_argv[0] = "sh";
+	s->sh_argv[1] = s->plan->exe;
+	for (size_t i = 1; i < n; i++)
+		s->sh_argv[i + 1] = s->plan->argv[i];
+	return 0;
+}
+
+static void report(void *data, uint32_t control, const char *text)
+{
+	struct state *s = data;
+	struct bawn_init_msg msg = {.kind = BAWN_EV_DENIED, .control = control};
+
+	if (s->reports++ > 1000) /* a flood says nothing new */
+		return;
+	(void)snprintf(msg.text, sizeof(msg.text), "%s", text);
+	(void)send(SOCK_FD, &msg, sizeof(msg), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static int start_command(struct state *s)
+{
+	static char stack[65536] __attribute__((aligned(64)));
+	struct bawn_init_msg failed = {.kind = BAWN_EV_FAILED};
+	int r = prepare_sh(s);
+
+	if (r == 0) {
+		s->pid = clone(command_main, stack + sizeof(stack),
+			CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, s);
+		r = s->pid < 0 ? -errno : -s->exec_errno;
+	}
+	if (r == 0 && s->listener >= 0)
+		r = bawn_broker_new(s->plan, s->listener, report, s, &s->broker, NULL);
+	if (r < 0) {
+		failed.status = -r;
+		tell(s, &failed);
+		return r;
+	}
+	/* the command has its own copies; an end of file must not wait for us */
+	for (int i = 0; i < 3; i++)
+		(void)close(i);
+	return 0;
+}
+
+/* ---- afterwards ---- */
+
+static void finish(struct state *s) __attribute__((noreturn));
+static void finish(struct state *s)
+{
+	if (s->plan->tier == BAWN_TIER_LANDLOCK && s->meter)
+		bawn_meter_kill_all(s->meter);
+	/* full tier: the kernel kills what is left in the pid namespace before anybody can wait for
+	 * us */
+	_exit(0);
+}
+
+static void tell_exit(struct state *s, int status)
+{
+	struct bawn_init_msg msg = {.kind = BAWN_EV_EXITED, .status = status};
+
+	if (s->meter)
+		bawn_meter_usage(s->meter, &msg.usage.cpu_us, &msg.usage.memory_peak);
+	tell(s, &msg);
+	finish(s);
+}
+
+static void reap(struct state *s)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (pid == s->pid)
+			tell_exit(s, status);
+	if (pid < 0 && errno == ECHILD)
+		finish(s);
+}
+
+static void obey(struct state *s)
+{
+	struct bawn_init_order order = {0};
+	ssize_t n = recv(SOCK_FD, &order, sizeof(order), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n != sizeof(order) ||
+		order.signo == SIGKILL) /* the host is gone, or wants it all gone */
+		finish(s);
+	if (order.signo > 0)
+		(void)kill(-s->pid, order.signo);
+}
+
+static int look(struct state *s)
+{
+	struct bawn_init_msg msg = {.kind = BAWN_EV_LIMIT};
+	int next = -1;
+
+	if (!s->meter)
+		return -1;
+	msg.control = bawn_meter_look(s->meter, &next);
+	if (!msg.control && s->in->scratch && bawn_now_ms() >= s->next_usage) {
+		if (bawn_scratch_usage(s->in->scratch, s->plan->limits.disk) > s->plan->limits.disk)
+			msg.control = BAWN_CTL_LIMIT_DISK;
+		s->next_usage = bawn_now_ms() + 250;
+	}
+	if (!msg.control)
+		return next;
+	tell(s, &msg);
+	finish(s);
+}
+
+static void stay(struct state *s) __attribute__((noreturn));
+static void stay(struct state *s)
+{
+	struct pollfd fds[3] = {{.fd = SOCK_FD, .events = POLLIN}, {.fd = -1, .events = POLLIN},
+		{.fd = s->broker ? bawn_broker_fd(s->broker) : -1, .events = POLLIN}};
+	int64_t next = bawn_now_ms() + 20;
+	sigset_t chld;
+
+	(void)sigemptyset(&chld);
+	(void)sigaddset(&chld, SIGCHLD);
+	fds[1].fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fds[1].fd < 0)
+		finish(s);
+	for (;;) {
+		struct signalfd_siginfo si;
+		int64_t now = bawn_now_ms();
+
+		if (s->meter && now >= next)
+			next = now + look(s);
+		if (poll(fds, 3, s->meter ? (int)(next > now ? next - now : 0) : -1) < 0 &&
+			errno != EINTR)
+			finish(s);
+		if (fds[0].revents)
+			obey(s);
+		if (fds[1].revents) {
+			while (read(fds[1].fd, &si, sizeof(si)) > 0)
+				;
+			reap(s);
+		}
+		if (fds[2].revents && bawn_broker_serve(s->broker) == -ENOENT)
+			fds[2].fd = -1;
+	}
+}
+
+/* ---- the beginning ---- */
+
+static void send_ready(const struct state *s)
+{
+	struct bawn_init_msg msg = {.kind = BAWN_INIT_READY, .enforced = s->enforced};
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(sizeof(int) * (BAWN_PORTS_MAX + 1))];
+	} c = {.buf = {0}};
+	struct iovec iov = {.iov_base = &msg, .iov_len = sizeof(msg)};
+	struct msghdr mh = {.msg_iov = &iov, .msg_iovlen = 1};
+	int fds[BAWN_PORTS_MAX + 1];
+	size_t n = 0;
+
+	if (s->pty >= 0)
+		fds[n++] = s->pty;
+	for (size_t i = 0; i < s->n_relays; i++)
+		fds[n++] = s->relays[i];
+	if (n) {
+		mh.msg_control = c.buf;
+		mh.msg_controllen = CMSG_SPACE(sizeof(int) * n);
+		c.hdr.cmsg_level = SOL_SOCKET;
+		c.hdr.cmsg_type = SCM_RIGHTS;
+		c.hdr.cmsg_len = CMSG_LEN(sizeof(int) * n);
+		memcpy(CMSG_DATA(&c.hdr), fds, sizeof(int) * n);
+	}
+	if (sendmsg(SOCK_FD, &mh, MSG_NOSIGNAL) < 0)
+		_exit(1);
+	for (size_t i = 0; i < n; i++)
+		(void)close(fds[i]);
+}
+
+static void await_word(void)
+{
+	struct bawn_init_order order = {0};
+	ssize_t n;
+
+	do
+		n = recv(SOCK_FD, &order, sizeof(order), 0);
+	while (n < 0 && errno == EINTR);
+	if (n != sizeof(order) || order.signo != 0)
+		_exit(1);
+}
+
+void bawn_init_main(const struct bawn_init *in)
+{
+	struct state s = {.in = in, .plan = in->plan, .sock = in->sock, .pty = -1, .listener = -1};
+	struct bawn_init_msg msg = {.kind = BAWN_INIT_ERROR};
+
+	s.todo = in->plan->demanded & ~in->by_cgroup &
+		 (BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_CPU | BAWN_CTL_LIMIT_PROCESSES |
+			 BAWN_CTL_LIMIT_FILES | BAWN_CTL_LIMIT_DISK);
+	if (build_wall(&s, &msg.error) < 0) {
+		tell(&s, &msg);
+		_exit(1);
+	}
+	send_ready(&s);
+	await_word();
+	s.meter = bawn_meter_new(in->plan, s.todo, in->plan->tier == BAWN_TIER_FULL);
+	if (!s.meter || start_command(&s) < 0)
+		finish(&s);
+	stay(&s);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The sandbox's init: the one child of the host process. It builds the wall around itself, reports
+ * what is in force, waits for the word, starts the command and stays with it as reaper, path broker
+ * and meter. When it ends, everything inside has ended.
+ *
+ *   host process ── SOCK_SEQPACKET ── init ──┬── command (+ notify filter)
+ *   (supervise)      both see EOF            └── orphans of the command
+ */
+
+#include <stdint.h>
+
+#include <linux/filter.h>
+
+#include "backend/backend.h"
+
+#define BAWN_PORTS_MAX 16
+
+enum bawn_init_kind {
+	BAWN_INIT_READY = 100, /* the wall stands: enforced, walls; descriptors attached */
+	BAWN_INIT_ERROR,       /* it does not: error */
+			       /* else: enum bawn_event_kind */
+};
+
+/* init → host. One datagram each. */
+struct bawn_init_msg {
+	uint32_t kind;
+	int32_t status;
+	uint32_t control;
+	uint32_t enforced;
+	struct bawn_usage usage;
+	union {
+		char text[BAWN_EVENT_TEXT_MAX];
+		struct bawn_error error;
+	};
+};
+
+/* host → init. */
+struct bawn_init_order {
+	int32_t signo; /* 0: start the command; else: send this signal to it */
+};
+
+/* What init needs besides the plan; made by the host before the clone. */
+struct bawn_init {
+	const struct bawn_plan *plan;
+	int sock;
+	int stdio[3];
+	uid_t uid;
+	gid_t gid;
+	uint32_t by_cgroup; /* limits that a control group enforces: not the meter's business */
+	struct sock_fprog base;
+	struct sock_fprog notify;
+	const char *
+		scratch; /* Landlock tier: the private directory, watched for its size; else NULL */
+};
+
+/* Never returns. */
+void bawn_init_main(const struct bawn_init *in) __attribute__((noreturn));

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A fresh root on a tmpfs of our own, filled only with what the plan names. The new mount API is
+ * used throughout: a bind is cloned, made read-only and only then attached, so that it is never
+ * visible with too many rights. Mount points are made in our own tmpfs only; a directory of the
+ * host is never written.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include <sys/stat.h>
+
+#include "backend/native/hole.h"
+#include "backend/native/wall.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/sys.h"
+
+#define SCRATCH "/.scratch" /* where the private space is attached while its parts are bound */
+
+struct builder {
+	const struct bawn_plan *plan;
+	int root;       /* the new root */
+	dev_t root_dev; /* our own file systems: mount points may be made there */
+	dev_t scratch_dev;
+	int scratch;
+	unsigned n_scratch;
+};
+
+/* What is masked in /proc: host state that no command needs, or that leaks about the host. */
+static const char *const proc_masked[] = {"acpi", "asound", "bus", "fs", "irq", "kcore",
+	"key-users", "keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats",
+	"sched_debug", "scsi", "sysrq-trigger", "timer_list", "timer_stats"};
+
+static const char *const dev_nodes[] = {"null", "zero", "full", "random", "urandom", "tty"};
+
+static int new_fs(
+	const char *type, const char *const *options, unsigned attrs, struct bawn_error *err)
+{
+	_cleanup_close_ int ctx = fsopen(type, FSOPEN_CLOEXEC);
+	int fd;
+
+	if (ctx < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a %s: %m", type);
+	for (; *options; options += 2)
+		if (fsconfig(ctx, FSCONFIG_SET_STRING, options[0], options[1], 0) < 0)
+			return bawn_fail(err, BAWN_ERR_BACKEND, -errno,
+				"cannot set %s=%s on a %s: %m", options[0], options[1], type);
+	if (fsconfig(ctx, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a %s: %m", type);
+	fd = fsmount(ctx, FSMOUNT_CLOEXEC, attrs);
+	if (fd < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot mount a %s: %m", type);
+	return fd;
+}
+
+static int attach(int tree, int at, const char *what, struct bawn_error *err)
+{
+	if (move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot attach '%s': %m", what);
+	return 0;
+}
+
+/* Open a place in the new root without following symlinks out of it. */
+static int place(const struct builder *b, const char *path)
+{
+	while (*path == '/')
+		path++;
+	return bawn_openat2(b->root, *path ? path : ".", O_PATH | O_CLOEXEC | O_NOFOLLOW,
+		RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+}
+
+static int is_ours(const struct builder *b, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return st.st_dev == b->root_dev || st.st_dev == b->scratch_dev;
+}
+
+/* Make one component, in our own file systems only. */
+static int make_component(const struct builder *b, const char *path, const char *name, mode_t type)
+{
+	_cleanup_close_ int dir = place(b, path);
+	int r;
+
+	if (dir < 0)
+		return -errno;
+	r = is_ours(b, dir);
+	if (r < 0)
+		return r;
+	if (!r)
+		return -EROFS;
+	if (type == S_IFDIR)
+		return mkdirat(dir, name, 0755) < 0 && errno != EEXIST ? -errno : 0;
+	r = openat(dir, name, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (r < 0)
+		return -errno;
+	(void)close(r);
+	return 0;
+}
+
+/* Make `path` and its parents as far as they are missing. */
+static int make_place(const struct builder *b, const char *path, mode_t type)
+{
+	char dir[PATH_MAX];
+	size_t len = strlen(path);
+
+	if (len >= sizeof(dir))
+		return -ENAMETOOLONG;
+	for (size_t i = 1; i <= len; i++) {
+		int r;
+
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		memcpy(dir, path, i);
+		dir[i] = '\0';
+		_cleanup_close_ int fd = place(b, dir);
+		if (fd >= 0)
+			continue;
+		if (errno != ENOENT)
+			return -errno;
+		char *slash = strrchr(dir, '/');
+		*slash = '\0';
+		r = make_component(b, dir, slash + 1, path[i] ? S_IFDIR : type);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Open the mount point at `path`; made if it is missing and lies in a file system of ours. */
+static int mount_point(
+	const struct builder *b, const char *path, mode_t type, struct bawn_error *err)
+{
+	int fd = place(b, path);
+	int r;
+
+	if (fd < 0 && errno == ENOENT) {
+		r = make_place(b, path, type);
+		if (r < 0) {
+			errno = -r;
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, r, "cannot make a place for '%s': %m", path);
+		}
+		fd = place(b, path);
+	}
+	if (fd < 0)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -errno, "cannot open the place of '%s': %m", path);
+	return fd;
+}
+
+static int clone_tree(int dirfd, const char *src, uint64_t attrs)
+{
+	const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
+			       AT_SYMLINK_NOFOLLOW | (*src ? 0 : AT_EMPTY_PATH);
+	struct mount_attr attr = {.attr_set = attrs};
+	_cleanup_close_ int fd = open_tree(dirfd, src, flags);
+
+	if (fd < 0)
+		return -errno;
+	if (attrs && mount_setattr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+static int bind(
+	const struct builder *b, const struct bawn_mount *m, uint64_t attrs, struct bawn_error *err)
+{
+	_cleanup_close_ int tree = clone_tree(AT_FDCWD, m->src, attrs);
+	_cleanup_close_ int at = -1;
+	struct stat st;
+
+	if (tree == -ENOENT && m->optional)
+		return 0;
+	if (tree < 0) {
+		errno = -tree;
+		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot bind '%s': %m", m->src);
+	}
+	if (fstat(tree, &st) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot look at '%s': %m", m->src);
+	/* a symlink cannot be a mount: it was one only if somebody swapped it in after the plan was
+	 * made */
+	if (S_ISLNK(st.st_mode))
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -ELOOP, "'%s' turned into a symlink", m->src);
+	at = mount_point(b, m->dst, S_ISDIR(st.st_mode) ? S_IFDIR : S_IFREG, err);
+	if (at < 0)
+		return at;
+	return attach(tree, at, m->dst, err);
+}
+
+static int do_ro(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
+{
+	uint64_t ro = HOLE("mounts-ro") ? 0 : MOUNT_ATTR_RDONLY;
+
+	return bind(b, m,
+		ro | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->no_exec ? MOUNT_ATTR_NOEXEC : 0),
+		err);
+}
+
+static int do_rw(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
+{
+	return bind(b, m,
+		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->no_exec ? MOUNT_ATTR_NOEXEC : 0), err);
+}
+
+static int do_node(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
+{
+	return bind(b, m, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+}
+
+static int do_scratch(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
+{
+	_cleanup_close_ int tree = -1;
+	_cleanup_close_ int at = -1;
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "%u", b->n_scratch++);
+	if (mkdirat(b->scratch, name, 0755) < 0 || fchmodat(b->scratch, name, 01777, 0) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '%s': %m", m->dst);
+	tree = clone_tree(b->scratch, name, m->no_exec ? MOUNT_ATTR_NOEXEC : 0);
+	if (tree < 0) {
+		errno = -tree;
+		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot bind '%s': %m", m->dst);
+	}
+	at = mount_point(b, m->dst, S_IFDIR, err);
+	if (at < 0)
+		return at;
+	return attach(tree, at, m->dst, err);
+}
+
+static int do_symlink(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
+{
+	const char *rel = m->dst + 1;
+	int r = 0;
+
+	if (strchr(rel, '/')) {
+		char dir[PATH_MAX];
+
+		(void)snprintf(
+			dir, sizeof(dir), "%.*s", (int)(strrchr(m->dst, '/') - m->dst), m->dst);
+		r = make_place(b, dir, S_IFDIR);
+	}
+	if (r < 0 || symlinkat(m->src, b->root, rel) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, r < 0 ? r : -errno,
+			"cannot make the link '%s'", m->dst);
+	return 0;
+}
+
+/* What is there is covered by an empty, unreadable twin. Gone meanwhile: nothing to hide. */
+static int do_hide(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
+{
+	_cleanup_close_ int at = place(b, m->dst);
+	_cleanup_close_ int tree = -1;
+	struct stat st;
+
+	if (HOLE("hide"))
+		return 0;
+	if (at < 0)
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 0
+			       : bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot hide '%s': %m",
+					 m->dst);
+	if (fstat(at, &st) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot hide '%s': %m", m->dst);
+	if (S_ISLNK(st.st_mode)) /* its target is what counts, and that is hidden or absent itself
+				  */
+		return 0;
+	tree = clone_tree(b->scratch, S_ISDIR(st.st_mode) ? "none-dir" : "none",
+		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+	if (tree < 0) {
+		errno = -tree;
+		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot hide '%s': %m", m->dst);
+	}
+	return attach(tree, at, m->dst, err);
+}
+
+static int do_file(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
+{
+	_cleanup_close_ int at = mount_point(b, m->dst, S_IFREG, err);
+	_cleanup_close_ int fd = -1;
+	char self[32];
+
+	if (at < 0)
+		return at;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
+	fd = open(self, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || bawn_write_all(fd, m->src, strlen(m->src)) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "cannot write '%s'", m->dst);
+	return 0;
+}
+
+static int do_mount(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
+{
+	static int (*const how[])(
+		struct builder *, const struct bawn_mount *, struct bawn_error *) = {
+		[BAWN_MNT_RO] = do_ro,
+		[BAWN_MNT_RW] = do_rw,
+		[BAWN_MNT_SCRATCH] = do_scratch,
+		[BAWN_MNT_SYMLINK] = do_symlink,
+		[BAWN_MNT_HIDE] = do_hide,
+		[BAWN_MNT_SOCKET] = do_node,
+		[BAWN_MNT_DEVICE] = do_node,
+		[BAWN_MNT_FILE] = do_file,
+	};
+
+	return how[m->kind](b, m, err);
+}
+
+static int make_proc(struct builder *b, struct bawn_error *err)
+{
+	static const char *const none[] = {NULL};
+	_cleanup_close_ int proc =
+		new_fs("proc", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+	struct mount_attr ro = {.attr_set = MOUNT_ATTR_RDONLY};
+	_cleanup_close_ int at = -1;
+	int r;
+
+	if (proc < 0)
+		return proc;
+	/* of our pid namespace; absent before Linux 6.3, where memfd_create is filtered anyway */
+	if (b->plan->n_no_exec)
+		(void)bawn_write_small(proc, "sys/vm/memfd_noexec", "1");
+	if (mount_setattr(proc, "", AT_EMPTY_PATH, &ro, sizeof(ro)) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make /proc read-only: %m");
+	at = mount_point(b, "/proc", S_IFDIR, err);
+	if (at < 0)
+		return at;
+	r = attach(proc, at, "/proc", err);
+	for (size_t i = 0; r == 0 && i < sizeof(proc_masked) / sizeof(proc_masked[0]); i++) {
+		char path[64];
+		struct bawn_mount m = {.kind = BAWN_MNT_HIDE, .dst = path};
+
+		(void)snprintf(path, sizeof(path), "/proc/%s", proc_masked[i]);
+		r = do_hide(b, &m, err);
+	}
+	return r;
+}
+
+static int make_dev(struct builder *b, struct bawn_error *err)
+{
+	static const char *const links[][2] = {{"/proc/self/fd", "dev/fd"},
+		{"/proc/self/fd/0", "dev/stdin"}, {"/proc/self/fd/1", "dev/stdout"},
+		{"/proc/self/fd/2", "dev/stderr"}, {"pts/ptmx", "dev/ptmx"}};
+	static const char *const pts[] = {"ptmxmode", "0666", "mode", "0600", NULL};
+	_cleanup_close_ int devpts =
+		new_fs("devpts", pts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+	_cleanup_close_ int at = -1;
+
+	if (devpts < 0)
+		return devpts;
+	for (size_t i = 0; i < sizeof(dev_nodes) / sizeof(dev_nodes[0]); i++) {
+		char path[32];
+		struct bawn_mount m = {.kind = BAWN_MNT_DEVICE, .src = path, .dst = path};
+		int r;
+
+		(void)snprintf(path, sizeof(path), "/dev/%s", dev_nodes[i]);
+		r = do_node(b, &m, err);
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+		if (symlinkat(links[i][0], b->root, links[i][1]) < 0)
+			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '/%s': %m",
+				links[i][1]);
+	at = mount_point(b, "/dev/pts", S_IFDIR, err);
+	return at < 0 ? at : attach(devpts, at, "/dev/pts", err);
+}
+
+static int make_scratch(struct builder *b, struct bawn_error *err)
+{
+	char size[32], inodes[32];
+	uint64_t bytes = b->plan->limits.disk;
+	const char *options[] = {"mode", "0755", "size", size, "nr_inodes", inodes, NULL};
+	_cleanup_close_ int at = -1;
+	struct stat st;
+	int fd;
+
+	/* one inode per 4 KiB, as many as a disk would have; never so many that they eat the host's
+	 * memory */
+	(void)snprintf(inodes, sizeof(inodes), "%llu",
+		(unsigned long long)(bytes / 4096 < 64       ? 64
+				     : bytes / 4096 > 262144 ? 262144
+							     : bytes / 4096));
+	(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)bytes);
+	if (bytes == BAWN_UNLIMITED || HOLE("disk"))
+		options[2] = NULL;
+	if (b->scratch >= 0)
+		return 0;
+	b->scratch = fd = new_fs("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	if (fd < 0)
+		return fd;
+	at = mount_point(b, SCRATCH, S_IFDIR, err);
+	if (at < 0)
+		return at;
+	if (attach(fd, at, SCRATCH, err) < 0)
+		return -EIO;
+	if (fstat(fd, &st) < 0 || mkdirat(fd, "none-dir", 0) < 0 ||
+		mknodat(fd, "none", S_IFREG, 0) < 0)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -errno, "cannot fill the private space: %m");
+	b->scratch_dev = st.st_dev;
+	return 0;
+}
+
+/* From here on the new root is "/", and nothing of the old one can be reached. */
+static int enter(const struct builder *b, struct bawn_error *err)
+{
+	struct mount_attr ro = {.attr_set = MOUNT_ATTR_RDONLY};
+
+	if (fchdir(b->root) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot enter the new root: %m");
+	if (umount2("." SCRATCH, MNT_DETACH) < 0 ||
+		unlinkat(b->root, SCRATCH + 1, AT_REMOVEDIR) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot tidy the new root: %m");
+	if (mount_setattr(b->root, "", AT_EMPTY_PATH, &ro, sizeof(ro)) < 0)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -errno, "cannot make the root read-only: %m");
+	if (bawn_pivot_root(".", ".") < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot change the root: %m");
+	if (umount2(".", MNT_DETACH) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot leave the old root: %m");
+	if (chdir("/") < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot enter the new root: %m");
+	return 0;
+}
+
+static int build(struct builder *b, struct bawn_error *err)
+{
+	const struct bawn_plan *plan = b->plan;
+	int r = make_scratch(b, err);
+
+	if (r < 0)
+		return r;
+	r = make_dev(b, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		r = do_mount(b, &plan->mounts[i], err);
+		if (r < 0)
+			return r;
+	}
+	r = make_proc(b, err);
+	return r < 0 ? r : enter(b, err);
+}
+
+int bawn_wall_root(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	static const char *const options[] = {"mode", "0755", "size", "4m", NULL};
+	struct builder b = {.plan = plan, .root = -1, .scratch = -1};
+	struct stat st;
+	int r;
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make mounts private: %m");
+	b.root = new_fs("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	if (b.root < 0)
+		return b.root;
+	/* stacked on "/": needs no directory of the host, and nobody sees it before pivot_root */
+	if (move_mount(b.root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+		fstat(b.root, &st) < 0)
+		r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot attach the new root: %m");
+	else {
+		b.root_dev = st.st_dev;
+		r = build(&b, err);
+	}
+	(void)close(b.root);
+	if (b.scratch >= 0)
+		(void)close(b.scratch);
+	return r;
+}

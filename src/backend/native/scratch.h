@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The private temporary directory of the Landlock tier, where no mount can make one. Made by the
+ * host process under the plan's name, 0700. A keeper (a child in its own session that does nothing
+ * else) removes it when the run ends or the host process is killed.
+ */
+
+#include <stdint.h>
+
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct bawn_scratch {
+	int pipe; /* the keeper acts when this is closed */
+	pid_t keeper;
+};
+
+#define BAWN_SCRATCH_NONE ((struct bawn_scratch){.pipe = -1})
+
+int bawn_scratch_make(const char *path, struct bawn_scratch *ret, struct bawn_error *err);
+/* Have it removed and wait for that. */
+void bawn_scratch_done(struct bawn_scratch *s);
+/* Bytes used below `path`; stops counting at `enough`. */
+uint64_t bawn_scratch_usage(const char *path, uint64_t enough);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flow of a call, stage by stage. Each stage fills its part of the result; the first failure
+ * ends it. */
+#include "pipeline/pipeline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "audit/audit.h"
+#include "base/cleanup.h"
+#include "pipeline/choose.h"
+#include "pipeline/record.h"
+
+BAWN_DEFINE_CLEANUP(struct bawn_instance, instance, bawn_instance_free)
+BAWN_DEFINE_CLEANUP(struct bawn_audit, audit, bawn_audit_free)
+
+struct run {
+	struct bawn_arena *a;
+	const struct bawn_run_input *in;
+	struct bawn_result *r;
+	struct bawn_audit *audit;
+	struct bawn_instance *instance;
+	struct bawn_stdio stdio;
+};
+
+/* call → policy → inspect → verdict */
+static int understand(struct run *x)
+{
+	struct bawn_result *r = x->r;
+	struct bawn_policy_source src = x->in->policy;
+	struct bawn_findings found = {0};
+	int e;
+
+	e = bawn_call_make(x->a, &x->in->call, &r->call, &r->error);
+	if (e < 0)
+		return e;
+	src.workspace = r->call->workspace;
+	e = bawn_policy_load(x->a, &src, &r->policy, &r->error);
+	if (e < 0)
+		return e;
+	e = bawn_inspect_call(x->a, r->policy, r->call, &found, &r->error);
+	if (e < 0)
+		return e;
+	e = bawn_verdict_make(r->policy, &found, &r->verdict, &r->error);
+	if (e < 0)
+		return e;
+	if (r->verdict.blocked)
+		return bawn_fail(&r->error, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
+	return 0;
+}
+
+/* plan → backend, for one candidate */
+static int try_backend(struct run *x, const struct bawn_backend *be)
+{
+	struct bawn_plan_options o = {.tier = bawn_tier_of(be), .pty = x->in->pty};
+	struct bawn_result *r = x->r;
+	int e;
+
+	r->backend = be->name;
+	r->level = bawn_level_name(be->level);
+	e = bawn_plan_make(x->a, r->policy, r->call, &r->verdict, &o, &r->plan, &r->error);
+	if (e < 0)
+		return e;
+	r->demanded = r->plan->demanded;
+	if (!strcmp(be->name, "noop") && r->demanded & BAWN_CTL_SYSCALLS & ~r->plan->may_miss)
+		return bawn_fail(&r->error, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"backend 'noop' confines nothing; it runs only where the policy says level: none");
+	e = bawn_stdio_open(&x->stdio, r->plan, x->in->stdin_fd, &r->error);
+	if (e >= 0)
+		e = bawn_instance_new(
+			be, r->plan, x->stdio.child, &x->instance, &r->missing, &r->error);
+	bawn_stdio_close_child(&x->stdio);
+	if (e < 0) {
+		bawn_stdio_done(&x->stdio);
+		return e;
+	}
+	r->enforced = x->instance->enforced;
+	r->walls = bawn_arena_strdup(x->a, x->instance->walls);
+	return r->walls ? 0 : bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+}
+
+/* The strongest candidate that meets every demanded control. The reasons of those that did not are
+ * kept. */
+static int wall_in(struct run *x)
+{
+	struct bawn_result *r = x->r;
+	struct bawn_choices c;
+	char first[BAWN_ERROR_MSG_MAX] = "";
+	int e = bawn_choose(r->policy, &c, &r->error);
+
+	if (e < 0)
+		return e;
+	r->reason = c.reason;
+	for (size_t i = 0; i < c.n; i++) {
+		e = try_backend(x, c.v[i]);
+		if (e >= 0 && *first)
+			r->reason = bawn_arena_printf(x->a, "%s does; %s", c.v[i]->name, first);
+		if (e >= 0)
+			break;
+		if (r->error.kind != BAWN_ERR_UNSUPPORTED)
+			return e;
+		if (!*first)
+			(void)snprintf(first, sizeof(first), "%s", r->error.msg);
+		else
+			(void)bawn_error_wrap(&r->error, "%.200s", first);
+	}
+	if (e >= 0)
+		r->error = (struct bawn_error){0};
+	return e;
+}
+
+static int open_audit(struct run *x)
+{
+	const struct bawn_policy *p = x->r->policy;
+	int e = bawn_audit_open(
+		p ? p->audit_path : NULL, p && p->audit_sync, &x->audit, &x->r->error);
+
+	if (e >= 0)
+		x->r->audit_path = bawn_arena_strdup(x->a, bawn_audit_path(x->audit));
+	return e;
+}
+
+static void add_note(struct bawn_result *r, const char *text)
+{
+	for (size_t i = 0; text && i + 1 < sizeof(r->notes) / sizeof(r->notes[0]); i++)
+		if (!r->notes[i]) {
+			r->notes[i] = text;
+			return;
+		}
+}
+
+static int execute(struct run *x)
+{
+	struct bawn_result *r = x->r;
+	struct bawn_error audit_err = {0};
+	int e = bawn_record_start(x->audit, r, &r->error);
+
+	if (e < 0)
+		return bawn_error_wrap(&r->error, "nothing was run");
+	r->started = true;
+	e = bawn_supervise(
+		x->a, x->instance, r->plan, &x->stdio, &x->in->outlets, &r->outcome, &r->error);
+	x->instance = bawn_instance_free(x->instance);
+	add_note(r, r->plan->note);
+	if (bawn_record_end(x->audit, r, &audit_err) < 0)
+		add_note(r,
+			bawn_arena_printf(x->a, "the end of this run is not in the audit log: %s",
+				audit_err.msg));
+	return e;
+}
+
+static int refused(struct run *x, int e)
+{
+	struct bawn_error why = x->r->error;
+
+	x->instance = bawn_instance_free(x->instance);
+	/* as good as it can be recorded: nothing ran, so nothing is lost if it cannot */
+	if (!x->r->started && (x->audit || open_audit(x) >= 0))
+		(void)bawn_record_refusal(x->audit, x->r, NULL);
+	x->r->error = why;
+	return e;
+}
+
+int bawn_pipeline_run(
+	struct bawn_arena *a, const struct bawn_run_input *in, struct bawn_result *ret)
+{
+	_cleanup_(cleanup_audit_p) struct bawn_audit *au = NULL;
+	struct run x = {.a = a,
+		.in = in,
+		.r = ret,
+		.stdio = {.child = {-1, -1, -1}, .parent = {-1, -1, -1}, .stdin_fd = -1}};
+	int e;
+
+	*ret = (struct bawn_result){0};
+	e = understand(&x);
+	if (e >= 0)
+		e = open_audit(&x);
+	if (e >= 0)
+		e = wall_in(&x);
+	if (e >= 0)
+		e = execute(&x);
+	if (e < 0)
+		e = refused(&x, e);
+	bawn_stdio_done(&x.stdio);
+	au = x.audit;
+	return e;
+}
+
+/* What enforces a control, per tier, in the order of BAWN_CONTROLS. */
+static const struct {
+	const char *full, *landlock;
+} by[BAWN_CTL_COUNT] = {
+	[BAWN_CTLI_FS_READ] = {"mount namespace, Landlock", "Landlock"},
+	[BAWN_CTLI_FS_WRITE] = {"read-only mounts, Landlock", "Landlock"},
+	[BAWN_CTLI_FS_DENY] = {"covering mounts", "Landlock, path broker"},
+	[BAWN_CTLI_FS_EXEC] = {"noexec mounts, Landlock", "Landlock"},
+	[BAWN_CTLI_FS_PROTECT] = {"read-only mounts, path broker", "path broker"},
+	[BAWN_CTLI_NET_NONE] = {"network namespace", "seccomp, Landlock"},
+	[BAWN_CTLI_IPC] = {"ipc, network and mount namespaces", "seccomp, Landlock scopes"},
+	[BAWN_CTLI_PROC] = {"pid namespace, Landlock scopes", "Landlock scopes, seccomp"},
+	[BAWN_CTLI_SYSCALLS] = {"seccomp", "seccomp"},
+	[BAWN_CTLI_NESTED] = {"seccomp", "seccomp"},
+	[BAWN_CTLI_PRIVILEGE] = {"no capabilities, no_new_privs, nosuid",
+		"no capabilities, no_new_privs"},
+	[BAWN_CTLI_ENV] = {"fresh environment", "fresh environment"},
+	[BAWN_CTLI_LIMIT_MEMORY] = {"cgroup or metering", "cgroup or metering"},
+	[BAWN_CTLI_LIMIT_CPU] = {"cgroup or metering", "cgroup or metering"},
+	[BAWN_CTLI_LIMIT_PROCESSES] = {"cgroup or rlimit", "cgroup or metering"},
+	[BAWN_CTLI_LIMIT_FILES] = {"rlimit, metering", "rlimit, metering"},
+	[BAWN_CTLI_LIMIT_DISK] = {"tmpfs size, metering", "metering"},
+	[BAWN_CTLI_LIMIT_TIME] = {"supervisor", "supervisor"},
+	[BAWN_CTLI_LIMIT_OUTPUT] = {"supervisor", "supervisor"},
+};
+
+static void fill_rows(struct bawn_explanation *ret)
+{
+	const struct bawn_result *r = &ret->result;
+	bool full = !r->plan || r->plan->tier == BAWN_TIER_FULL;
+
+	for (unsigned i = 0; i < BAWN_CTL_COUNT; i++) {
+		uint32_t bit = 1u << i;
+		bool on = r->enforced & bit;
+
+		ret->rows[ret->n_rows++] = (struct bawn_explain_row){
+			.control = bawn_control_name(i),
+			.demanded = r->demanded & bit,
+			.enforced = on,
+			.by = !on    ? ""
+			      : full ? by[i].full
+				     : by[i].landlock,
+			.detail = bawn_control_help(i),
+		};
+	}
+}
+
+int bawn_pipeline_explain(
+	struct bawn_arena *a, const struct bawn_run_input *in, struct bawn_explanation *ret)
+{
+	struct run x = {.a = a,
+		.in = in,
+		.r = &ret->result,
+		.stdio = {.child = {-1, -1, -1}, .parent = {-1, -1, -1}, .stdin_fd = -1}};
+	int e;
+
+	*ret = (struct bawn_explanation){0};
+	e = understand(&x);
+	if (e >= 0)
+		e = wall_in(&x);
+	x.instance = bawn_instance_free(x.instance);
+	bawn_stdio_done(&x.stdio);
+	if (ret->result.plan)
+		add_note(&ret->result, ret->result.plan->note);
+	fill_rows(ret);
+	return e;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipeline/record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <sys/wait.h>
+
+static void put(struct bawn_buf *b, const char *key, const char *value)
+{
+	bawn_buf_printf(b, "%s\"%s\":", b->len ? "," : "", key);
+	(void)bawn_buf_json(b, value, strlen(value));
+}
+
+static void put_controls(struct bawn_buf *b, const char *key, uint32_t set)
+{
+	const char *comma = "";
+
+	bawn_buf_printf(b, ",\"%s\":[", key);
+	for (unsigned i = 0; i < BAWN_CTL_COUNT; i++)
+		if (set & (1u << i)) {
+			bawn_buf_printf(b, "%s\"%s\"", comma, bawn_control_name(i));
+			comma = ",";
+		}
+	bawn_buf_puts(b, "]");
+}
+
+static void put_call(struct bawn_buf *b, const char *event, const struct bawn_result *r)
+{
+	put(b, "event", event);
+	if (r->call) {
+		put(b, "run", r->call->run_id);
+		put(b, "session", r->call->session);
+		put(b, "agent", r->call->agent);
+		put(b, "tool", r->call->tool);
+		put(b, "input_sha256", r->call->input_sha256);
+		put(b, "workspace", r->call->workspace);
+	}
+	if (r->policy)
+		put(b, "policy_sha256", r->policy->digest);
+	put(b, "verdict", bawn_verdict_name(r->verdict.kind));
+	bawn_buf_printf(b, ",\"confidence\":%.3f,\"signals\":[", r->verdict.confidence);
+	for (size_t i = 0; i < r->verdict.findings.n; i++) {
+		bawn_buf_puts(b, i ? "," : "");
+		(void)bawn_buf_json(
+			b, r->verdict.findings.v[i].rule, strlen(r->verdict.findings.v[i].rule));
+	}
+	bawn_buf_puts(b, "]");
+}
+
+static int append(struct bawn_audit *au, const struct bawn_buf *b, struct bawn_error *err)
+{
+	if (b->failed)
+		return bawn_fail(err, BAWN_ERR_AUDIT, b->failed, "cannot build the audit record");
+	return bawn_audit_append(au, b->data, err);
+}
+
+int bawn_record_start(struct bawn_audit *au, const struct bawn_result *r, struct bawn_error *err)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+	char digest[BAWN_HEX_LEN + 1];
+
+	put_call(&b, "start", r);
+	put(&b, "action", r->plan->demanded & BAWN_CTL_SYSCALLS ? "CONSTRAIN" : "ALLOW");
+	put(&b, "adapter", r->backend);
+	put(&b, "level", r->level);
+	put(&b, "reason", r->reason);
+	put(&b, "walls", r->walls);
+	bawn_plan_digest(r->plan, digest);
+	put(&b, "plan_sha256", digest);
+	put_controls(&b, "demanded", r->demanded);
+	put_controls(&b, "enforced", r->enforced);
+	put_controls(&b, "missing", r->missing);
+	return append(au, &b, err);
+}
+
+static void put_denials(struct bawn_buf *b, const struct bawn_outcome *o)
+{
+	bawn_buf_printf(b, ",\"denials_total\":%" PRIu64 ",\"denials\":[", o->denials_total);
+	for (size_t i = 0; i < o->n_denials; i++) {
+		const struct bawn_denial *d = &o->denials[i];
+		unsigned index = d->control ? (unsigned)__builtin_ctz(d->control) : 0;
+
+		bawn_buf_printf(b, "%s{\"control\":\"%s\",\"count\":%u,\"text\":", i ? "," : "",
+			bawn_control_name(index), d->count);
+		(void)bawn_buf_json(b, d->text, strlen(d->text));
+		bawn_buf_puts(b, "}");
+	}
+	bawn_buf_puts(b, "]");
+}
+
+int bawn_record_end(struct bawn_audit *au, const struct bawn_result *r, struct bawn_error *err)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+	const struct bawn_outcome *o = &r->outcome;
+
+	put(&b, "event", "end");
+	put(&b, "run", r->call->run_id);
+	put(&b, "policy_sha256", r->policy->digest);
+	put(&b, "adapter", r->backend);
+	put(&b, "outcome",
+		o->limit                    ? "limit"
+		: o->exec_errno             ? "not-executed"
+		: !o->exited                ? "killed"
+		: WIFEXITED(o->wait_status) ? "exited"
+					    : "signal");
+	bawn_buf_printf(&b, ",\"exit\":%d", bawn_result_exit(r));
+	if (o->limit)
+		put(&b, "limit", bawn_control_name((unsigned)__builtin_ctz(o->limit)));
+	bawn_buf_printf(&b,
+		",\"stdout_bytes\":%" PRIu64 ",\"stderr_bytes\":%" PRIu64 ",\"wall_ms\":%" PRId64
+		",\"cpu_ms\":%" PRIu64 ",\"memory_peak\":%" PRIu64,
+		o->out_bytes, o->err_bytes, o->wall_ms, o->usage.cpu_us / 1000,
+		o->usage.memory_peak);
+	put_denials(&b, o);
+	return append(au, &b, err);
+}
+
+int bawn_record_refusal(struct bawn_audit *au, const struct bawn_result *r, struct bawn_error *err)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+	bool blocked = r->error.kind == BAWN_ERR_BLOCKED;
+
+	put_call(&b, blocked ? "blocked" : "refused", r);
+	put(&b, "action", "BLOCK");
+	if (r->backend)
+		put(&b, "adapter", r->backend);
+	put(&b, "error", bawn_errkind_name(r->error.kind));
+	put(&b, "why", r->error.msg);
+	return append(au, &b, err);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The plan while it is being made; private to this folder. Each maker adds its part, in this order.
+ */
+
+#include "base/path.h"
+#include "plan/git.h"
+#include "plan/plan.h"
+
+struct plan_builder {
+	struct bawn_arena *a;
+	const struct bawn_policy *p;
+	const struct bawn_call *c;
+	struct bawn_plan *plan;
+	size_t mounts_cap, guards_cap;
+	struct bawn_strlist protect, deny, no_exec, writable;
+	struct bawn_git git;
+	const char *home; /* as the command sees it */
+	bool workspace_writable;
+};
+
+/* mounts.c */
+int plan_add_mount(struct plan_builder *b, struct bawn_mount m, struct bawn_error *err);
+/* The last mount that covers `path`, NULL if it is not visible inside. */
+const struct bawn_mount *plan_cover(const struct plan_builder *b, const char *path);
+int plan_make_mounts(struct plan_builder *b, struct bawn_error *err);
+int plan_sort_mounts(struct plan_builder *b, struct bawn_error *err);
+int plan_make_nodes(struct plan_builder *b, struct bawn_error *err); /* sockets and devices */
+
+/* protect.c: what must not change, existing or not. */
+int plan_make_protect(struct plan_builder *b, struct bawn_error *err);
+/* deny.c: what must not be read; and directories nothing is executed from. */
+int plan_make_deny(struct plan_builder *b, struct bawn_error *err);
+int plan_make_no_exec(struct plan_builder *b, struct bawn_error *err);
+
+/* command.c: environment and program. */
+int plan_make_env(struct plan_builder *b, struct bawn_error *err);
+int plan_make_exe(struct plan_builder *b, struct bawn_error *err);

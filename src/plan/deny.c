@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Paths out of reach inside granted ones, and directories that nothing is executed from. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+#include "plan/build.h"
+#include "plan/scan.h"
+
+/* True if the command could read it were it not hidden. */
+static bool in_reach(const struct plan_builder *b, const char *path)
+{
+	const struct bawn_mount *m = plan_cover(b, path);
+	struct stat st;
+
+	if (!m || m->kind == BAWN_MNT_SCRATCH || m->kind == BAWN_MNT_HIDE || lstat(path, &st) < 0)
+		return false;
+	/* what we neither own nor can read, the command (same user, fewer rights) cannot read
+	 * either */
+	return geteuid() == 0 || st.st_uid == geteuid() ||
+	       faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0;
+}
+
+static int hide(struct plan_builder *b, const char *path, struct bawn_error *err)
+{
+	struct stat st;
+
+	/* a symlink's name leads to something: that must not be read either */
+	if (lstat(path, &st) < 0 ||
+		(S_ISLNK(st.st_mode) && bawn_path_resolve(b->a, path, &path) < 0))
+		return 0;
+	if (bawn_path_under(b->c->workspace, path))
+		return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
+			"the workspace '%s' lies in the denied path '%s'", b->c->workspace, path);
+	if (!in_reach(b, path))
+		return 0;
+	if (bawn_strlist_add(b->a, &b->deny, path) < 0)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	return plan_add_mount(b,
+		(struct bawn_mount){.kind = BAWN_MNT_HIDE, .dst = path, .rule = "filesystem.deny"},
+		err);
+}
+
+/* The part of a pattern before its first wildcard component. */
+static const char *literal_prefix(struct bawn_arena *a, const char *pattern)
+{
+	size_t n = strcspn(pattern, "*?[");
+
+	while (n > 1 && pattern[n - 1] != '/')
+		n--;
+	while (n > 1 && pattern[n - 1] == '/')
+		n--;
+	return bawn_arena_strndup(a, pattern, n ? n : 1);
+}
+
+static int hide_globs(
+	struct plan_builder *b, const struct bawn_strlist *globs, struct bawn_error *err)
+{
+	for (size_t i = 0; i < globs->n; i++) {
+		const char *root = literal_prefix(b->a, globs->v[i]);
+		struct bawn_strlist patterns = {0}, found = {0};
+		bool first = true;
+		int r = 0;
+
+		if (!root)
+			return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+		/* one walk per root, with all its patterns */
+		for (size_t j = 0; r == 0 && j < globs->n; j++) {
+			const char *other = literal_prefix(b->a, globs->v[j]);
+
+			if (!other || strcmp(other, root) != 0)
+				continue;
+			first &= j >= i;
+			r = bawn_strlist_add(b->a, &patterns, globs->v[j]);
+		}
+		if (r < 0)
+			return bawn_fail(err, BAWN_ERR_PLAN, r, "out of memory");
+		if (!first || access(root, F_OK) < 0)
+			continue;
+		struct bawn_scan_options o = {.root = root, .patterns = patterns.v};
+		r = bawn_scan(b->a, &o, &found, NULL, err);
+		for (size_t j = 0; r >= 0 && j < found.n; j++)
+			r = hide(b, found.v[j], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int plan_make_deny(struct plan_builder *b, struct bawn_error *err)
+{
+	struct bawn_strlist globs = {0};
+
+	for (size_t i = 0; i < b->p->fs_deny.n; i++) {
+		const char *text = b->p->fs_deny.v[i].text;
+		int r;
+
+		if (bawn_path_is_glob(text))
+			r = bawn_strlist_add(b->a, &globs, text);
+		else
+			r = hide(b, text, err);
+		if (r < 0)
+			return err && err->kind ? r
+						: bawn_fail(err, BAWN_ERR_PLAN, r, "out of memory");
+	}
+	return hide_globs(b, &globs, err);
+}
+
+int plan_make_no_exec(struct plan_builder *b, struct bawn_error *err)
+{
+	struct bawn_plan *plan = b->plan;
+
+	for (size_t i = 0; i < b->p->fs_deny_exec.n; i++) {
+		const char *dir = b->p->fs_deny_exec.v[i].text;
+		const struct bawn_mount *cover = plan_cover(b, dir);
+
+		if (bawn_strlist_add(b->a, &b->no_exec, dir) < 0)
+			return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+		for (size_t j = 0; j < plan->n_mounts; j++)
+			plan->mounts[j].no_exec |= bawn_path_under(plan->mounts[j].dst, dir);
+		if (!cover || cover->kind == BAWN_MNT_HIDE || !strcmp(cover->dst, dir))
+			continue;
+		int r = plan_add_mount(b,
+			(struct bawn_mount){.kind = cover->kind,
+				.pin = true,
+				.no_exec = true,
+				.src = dir,
+				.dst = dir,
+				.rule = "filesystem.deny_exec"},
+			err);
+		if (r < 0)
+			return r;
+	}
+	/* a copy in the private space would run otherwise */
+	for (size_t j = 0; b->no_exec.n && j < plan->n_mounts; j++)
+		plan->mounts[j].no_exec |= plan->mounts[j].kind == BAWN_MNT_SCRATCH;
+	return 0;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the command sees of the file system: one list, parents first, a later entry covers an
+ * earlier one. */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include <sys/stat.h>
+
+#include "plan/build.h"
+
+int plan_add_mount(struct plan_builder *b, struct bawn_mount m, struct bawn_error *err)
+{
+	struct bawn_mount *slot =
+		bawn_grow(b->a, &b->plan->mounts, &b->plan->n_mounts, &b->mounts_cap);
+
+	if (!slot)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	*slot = m;
+	return 0;
+}
+
+const struct bawn_mount *plan_cover(const struct plan_builder *b, const char *path)
+{
+	const struct bawn_mount *best = NULL;
+
+	for (size_t i = 0; i < b->plan->n_mounts; i++) {
+		const struct bawn_mount *m = &b->plan->mounts[i];
+
+		if (m->kind != BAWN_MNT_SYMLINK && bawn_path_under(path, m->dst) &&
+			(!best || strlen(m->dst) >= strlen(best->dst)))
+			best = m;
+	}
+	return best;
+}
+
+static int add(struct plan_builder *b, enum bawn_mount_kind kind, const char *path,
+	const char *rule, struct bawn_error *err)
+{
+	return plan_add_mount(
+		b, (struct bawn_mount){.kind = kind, .src = path, .dst = path, .rule = rule}, err);
+}
+
+/* /bin may be a directory or, on a merged system, a symlink into /usr: as on the host. */
+static int add_system(struct plan_builder *b, struct bawn_error *err)
+{
+	for (size_t i = 0; i < b->p->fs_system.n; i++) {
+		const char *path = b->p->fs_system.v[i].text;
+		char target[PATH_MAX];
+		struct stat st;
+		ssize_t n;
+		int r;
+
+		if (lstat(path, &st) < 0)
+			continue;
+		if (!S_ISLNK(st.st_mode)) {
+			r = add(b, BAWN_MNT_RO, path, "filesystem.system", err);
+		} else {
+			n = readlink(path, target, sizeof(target) - 1);
+			if (n < 0)
+				continue;
+			const char *to = bawn_arena_strndup(b->a, target, (size_t)n);
+			if (!to)
+				return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+			/* the Landlock tier sees the host's own link */
+			r = b->plan->tier == BAWN_TIER_LANDLOCK
+				    ? 0
+				    : plan_add_mount(b,
+					      (struct bawn_mount){.kind = BAWN_MNT_SYMLINK,
+						      .src = to,
+						      .dst = path,
+						      .rule = "filesystem.system"},
+					      err);
+		}
+		if (r < 0)
+			return r;
+	}
+	/* processors and memory nodes: run-time libraries size their pools by it */
+	return plan_add_mount(b,
+		(struct bawn_mount){.kind = BAWN_MNT_RO,
+			.src = "/sys/devices/system",
+			.dst = "/sys/devices/system",
+			.optional = true,
+			.rule = "built in"},
+		err);
+}
+
+static int add_list(struct plan_builder *b, enum bawn_mount_kind kind,
+	const struct bawn_items *items, const char *rule, struct bawn_error *err)
+{
+	for (size_t i = 0; i < items->n; i++) {
+		int r = add(b, kind, items->v[i].text, rule, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Private directories. In the Landlock tier there is one, in the host's temporary directory. */
+static int add_scratch(struct plan_builder *b, struct bawn_error *err)
+{
+	static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm"};
+
+	if (b->plan->tier == BAWN_TIER_LANDLOCK) {
+		b->home = bawn_arena_printf(b->a, "/tmp/bawn-%s", b->c->run_id);
+		return b->home ? plan_add_mount(b,
+					 (struct bawn_mount){.kind = BAWN_MNT_SCRATCH,
+						 .dst = b->home,
+						 .rule = "limits.disk"},
+					 err)
+			       : bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		int r = plan_add_mount(b,
+			(struct bawn_mount){
+				.kind = BAWN_MNT_SCRATCH, .dst = places[i], .rule = "limits.disk"},
+			err);
+
+		if (r < 0)
+			return r;
+	}
+	b->home = b->p->home ? b->p->home : "/tmp";
+	/* a home that is (in) the workspace or (in) a system directory is there already */
+	if (bawn_path_under(b->home, b->c->workspace) || plan_cover(b, b->home) ||
+		!strcmp(b->home, "/"))
+		return 0;
+	return plan_add_mount(b,
+		(struct bawn_mount){.kind = BAWN_MNT_SCRATCH,
+			.src = "0700",
+			.dst = b->home,
+			.rule = "private home"},
+		err);
+}
+
+static int add_workspace(struct plan_builder *b, struct bawn_error *err)
+{
+	b->workspace_writable = b->p->fs_mode == BAWN_FS_SCOPED || b->p->fs_mode == BAWN_FS_FULL;
+	for (size_t i = 0; i < b->p->fs_read.n; i++)
+		if (!strcmp(b->p->fs_read.v[i].text, b->c->workspace))
+			b->workspace_writable = false;
+	if (b->p->fs_mode == BAWN_FS_DENY)
+		return 0;
+	return add(b, b->workspace_writable ? BAWN_MNT_RW : BAWN_MNT_RO, b->c->workspace,
+		"workspace", err);
+}
+
+/* Who commits: the name and address only, not the whole of ~/.gitconfig, which may hold
+ * credentials. */
+static int add_git_identity(struct plan_builder *b, struct bawn_error *err)
+{
+	const struct bawn_mount *home = plan_cover(b, b->home);
+	const char *text, *path;
+
+	if (b->plan->tier == BAWN_TIER_LANDLOCK || !b->git.user_name || !b->git.user_email ||
+		!home || home->kind != BAWN_MNT_SCRATCH)
+		return 0;
+	text = bawn_arena_printf(b->a, "[user]\n\tname = \"%s\"\n\temail = \"%s\"\n",
+		b->git.user_name, b->git.user_email);
+	path = bawn_path_join(b->a, b->home, ".gitconfig");
+	if (!text || !path)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	return plan_add_mount(b,
+		(struct bawn_mount){
+			.kind = BAWN_MNT_FILE, .src = text, .dst = path, .rule = "git identity"},
+		err);
+}
+
+static int depth_of(const char *path)
+{
+	int n = 0;
+
+	for (; *path; path++)
+		n += *path == '/';
+	return path[-1] == '/' ? 0 : n;
+}
+
+struct ranked {
+	struct bawn_mount m;
+	int depth;
+	size_t order;
+};
+
+static int compare(const void *va, const void *vb)
+{
+	const struct ranked *a = va, *b = vb;
+
+	if (a->depth != b->depth)
+		return a->depth < b->depth ? -1 : 1;
+	return a->order < b->order ? -1 : 1;
+}
+
+/* Parents first, else as added: a bind clones the host's tree and would cover what was made below
+ * it. */
+int plan_sort_mounts(struct plan_builder *b, struct bawn_error *err)
+{
+	struct bawn_plan *plan = b->plan;
+	struct ranked *r = bawn_new(b->a, struct ranked, plan->n_mounts + 1);
+
+	if (!r)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		r[i] = (struct ranked){plan->mounts[i], depth_of(plan->mounts[i].dst), i};
+	qsort(r, plan->n_mounts, sizeof(*r), compare);
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		plan->mounts[i] = r[i].m;
+	return 0;
+}
+
+static int add_whole_root(struct plan_builder *b, struct bawn_error *err)
+{
+	return add(b, b->p->fs_mode == BAWN_FS_FULL ? BAWN_MNT_RW : BAWN_MNT_RO, "/",
+		"filesystem.mode", err);
+}
+
+int plan_make_mounts(struct plan_builder *b, struct bawn_error *err)
+{
+	bool whole = b->p->fs_mode == BAWN_FS_FULL || b->p->fs_mode == BAWN_FS_READ_ONLY;
+	int r = whole ? add_whole_root(b, err) : add_system(b, err);
+
+	if (r == 0 && b->p->fs_mode != BAWN_FS_FULL)
+		r = add_scratch(b, err);
+	else if (r == 0)
+		b->home = b->p->home ? b->p->home : "/";
+	if (r == 0 && b->p->fs_mode != BAWN_FS_DENY)
+		r = add_list(b, BAWN_MNT_RW, &b->p->fs_write, "filesystem.write", err);
+	if (r == 0)
+		r = add_workspace(b, err);
+	for (size_t i = 0; r == 0 && b->workspace_writable && i < b->git.writable.n; i++)
+		r = add(b, BAWN_MNT_RW, b->git.writable.v[i], "git worktree", err);
+	if (r == 0)
+		r = add_list(b, BAWN_MNT_RO, &b->p->fs_read, "filesystem.read", err);
+	if (r == 0)
+		r = add_git_identity(b, err);
+	return r;
+}
+
+int plan_make_nodes(struct plan_builder *b, struct bawn_error *err)
+{
+	int r = add_list(b, BAWN_MNT_SOCKET, &b->p->net_unix, "network.unix_sockets", err);
+
+	return r < 0 ? r : add_list(b, BAWN_MNT_DEVICE, &b->p->devices, "devices", err);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Policy × call × verdict → plan. See build.h for the parts and plan.h for what comes out. */
+#include "plan/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "plan/build.h"
+#include "plan/print.h"
+
+static uint32_t demanded_network(const struct bawn_policy *p)
+{
+	if (p->net_mode == BAWN_NET_DENY || p->net_mode == BAWN_NET_CLOSED)
+		return BAWN_CTL_NET_NONE;
+	return BAWN_CTL_NET_EGRESS | (p->ssrf_enabled ? BAWN_CTL_NET_SSRF : 0);
+}
+
+static uint32_t demanded_limits(const struct bawn_policy *p)
+{
+	uint32_t d = BAWN_CTL_LIMIT_DISK;
+
+	if (p->lim_memory != BAWN_UNLIMITED)
+		d |= BAWN_CTL_LIMIT_MEMORY;
+	if (p->lim_cpus != BAWN_UNLIMITED || p->lim_shares != BAWN_UNLIMITED)
+		d |= BAWN_CTL_LIMIT_CPU;
+	if (p->lim_processes != BAWN_UNLIMITED)
+		d |= BAWN_CTL_LIMIT_PROCESSES;
+	if (p->lim_files != BAWN_UNLIMITED)
+		d |= BAWN_CTL_LIMIT_FILES;
+	return d;
+}
+
+static uint32_t demanded(const struct plan_builder *b)
+{
+	const struct bawn_policy *p = b->p;
+	uint32_t d = BAWN_CTL_ENV | BAWN_CTL_LIMIT_TIME | BAWN_CTL_LIMIT_OUTPUT;
+
+	if (p->level == BAWN_LEVEL_NONE || p->isolation == BAWN_ISO_OFF)
+		return d;
+	d |= BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE | BAWN_CTL_IPC | BAWN_CTL_PROC |
+	     BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED | BAWN_CTL_PRIVILEGE | demanded_network(p) |
+	     demanded_limits(p);
+	if (p->fs_deny.n)
+		d |= BAWN_CTL_FS_DENY;
+	if (p->fs_deny_exec.n)
+		d |= BAWN_CTL_FS_EXEC;
+	if (b->plan->n_guards || b->protect.n)
+		d |= BAWN_CTL_FS_PROTECT;
+	if (p->sec_leaks || p->sec_patterns ||
+		(*p->sec_injection && strcmp(p->sec_injection, "host-boundary") != 0))
+		d |= BAWN_CTL_SECRETS;
+	return d;
+}
+
+static uint32_t may_miss(const struct bawn_policy *p)
+{
+	uint32_t m = 0;
+
+	for (size_t i = 0; i < p->allow_missing.n; i++)
+		m |= bawn_control_find(p->allow_missing.v[i].text);
+	return m;
+}
+
+static int take_ports(struct plan_builder *b, struct bawn_error *err)
+{
+	uint16_t *ports = bawn_new(b->a, uint16_t, b->p->net_loopback.n + 1);
+
+	if (!ports)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < b->p->net_loopback.n; i++)
+		ports[i] = (uint16_t)strtoul(b->p->net_loopback.v[i].text, NULL, 10);
+	b->plan->loopback_ports = ports;
+	b->plan->n_loopback_ports = b->p->net_loopback.n;
+	return 0;
+}
+
+static int names_of(struct bawn_arena *a, const struct bawn_items *items, const char *const **ret)
+{
+	struct bawn_strlist l = {0};
+
+	for (size_t i = 0; i < items->n; i++)
+		if (bawn_strlist_add(a, &l, items->v[i].text) < 0)
+			return -ENOMEM;
+	if (!l.v) {
+		l.v = bawn_new(a, const char *, 1);
+		if (!l.v)
+			return -ENOMEM;
+	}
+	*ret = l.v;
+	return 0;
+}
+
+static int take_settings(struct plan_builder *b, struct bawn_error *err)
+{
+	const struct bawn_policy *p = b->p;
+	struct bawn_plan *plan = b->plan;
+
+	plan->limits = (struct bawn_limits){
+		.memory = p->lim_memory,
+		.cpus_milli = p->lim_cpus,
+		.cpu_shares = p->lim_shares,
+		.processes = p->lim_processes,
+		.files = p->lim_files,
+		.disk = p->lim_disk,
+		.disk_reserve = p->lim_reserve,
+		.time_ms = p->lim_time,
+		.output = p->lim_output,
+	};
+	plan->net_closed = p->net_mode == BAWN_NET_CLOSED;
+	plan->unix_open = p->net_unix.n > 0;
+	if (names_of(b->a, &p->sys_allow, &plan->sys_allow) < 0 ||
+		names_of(b->a, &p->sys_deny, &plan->sys_deny) < 0)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	return take_ports(b, err);
+}
+
+static void close_lists(struct plan_builder *b)
+{
+	struct bawn_plan *plan = b->plan;
+
+	plan->protect = b->protect.v;
+	plan->n_protect = b->protect.n;
+	plan->deny = b->deny.v;
+	plan->n_deny = b->deny.n;
+	plan->no_exec = b->no_exec.v;
+	plan->n_no_exec = b->no_exec.n;
+	plan->writable = b->writable.v;
+	plan->n_writable = b->writable.n;
+}
+
+static int list_writable(struct plan_builder *b, struct bawn_error *err)
+{
+	for (size_t i = 0; i < b->plan->n_mounts; i++) {
+		const struct bawn_mount *m = &b->plan->mounts[i];
+
+		if (m->kind == BAWN_MNT_RW && !m->pin &&
+			bawn_strlist_add(b->a, &b->writable, m->dst) < 0)
+			return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_call *c,
+	const struct bawn_verdict *v, const struct bawn_plan_options *o,
+	const struct bawn_plan **ret, struct bawn_error *err)
+{
+	static int (*const parts[])(struct plan_builder *, struct bawn_error *) = {plan_make_mounts,
+		plan_make_protect, plan_make_deny, plan_make_no_exec, plan_make_nodes,
+		plan_sort_mounts, list_writable, take_settings, plan_make_env, plan_make_exe};
+	struct plan_builder b = {.a = a, .p = p, .c = c, .plan = bawn_new(a, struct bawn_plan, 1)};
+	int r;
+
+	(void)v; /* every call is confined; what a verdict adds comes with inspection */
+	if (!b.plan)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	b.plan->policy = p;
+	b.plan->call = c;
+	b.plan->tier = o->tier;
+	b.plan->pty = o->pty;
+	b.plan->hostname = "bawn";
+	b.plan->workspace = c->workspace;
+	b.plan->cwd = p->fs_mode == BAWN_FS_DENY ? "/" : c->cwd;
+	r = bawn_git_find(a, c->workspace, p->home, &b.git, err);
+	for (size_t i = 0; r >= 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+		r = parts[i](&b, err);
+	if (r < 0)
+		return r;
+	close_lists(&b);
+	b.plan->demanded = demanded(&b);
+	b.plan->may_miss = may_miss(p);
+	b.plan->note = b.git.refused;
+	*ret = b.plan;
+	return 0;
+}
+
+void bawn_plan_digest(const struct bawn_plan *plan, char ret[BAWN_HEX_LEN + 1])
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+
+	bawn_plan_print(plan, &b);
+	bawn_sha256_hex(b.data ? b.data : "", b.len, ret);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Protected paths: agent and git configuration that a call must not change. What exists is bound
+ * read-only over itself, and its parents up to the workspace are pinned so that they cannot be
+ * renamed away. What does not exist is guarded: the first missing name in a directory that exists.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+#include "plan/build.h"
+
+static bool is_released(const struct plan_builder *b, const char *path)
+{
+	for (size_t i = 0; i < b->p->fs_unprotect.n; i++) {
+		const char *p = bawn_path_join(b->a, b->c->workspace, b->p->fs_unprotect.v[i].text);
+
+		if (p && bawn_path_under(path, p))
+			return true;
+	}
+	/* an explicit grant by somebody who may give it; a repository's own file may not */
+	for (size_t i = 0; i < b->p->fs_write.n; i++) {
+		const struct bawn_item *it = &b->p->fs_write.v[i];
+
+		if (it->from.layer != BAWN_LAYER_WORKSPACE &&
+			strcmp(it->text, b->c->workspace) != 0 &&
+			bawn_path_under(it->text, b->c->workspace) &&
+			bawn_path_under(path, it->text))
+			return true;
+	}
+	return false;
+}
+
+static bool has_mount(const struct plan_builder *b, const char *dst)
+{
+	for (size_t i = 0; i < b->plan->n_mounts; i++)
+		if (!strcmp(b->plan->mounts[i].dst, dst))
+			return true;
+	return false;
+}
+
+static int pin(struct plan_builder *b, const char *dir, const char *rule, struct bawn_error *err)
+{
+	if (has_mount(b, dir))
+		return 0;
+	return plan_add_mount(b,
+		(struct bawn_mount){
+			.kind = BAWN_MNT_RW, .pin = true, .src = dir, .dst = dir, .rule = rule},
+		err);
+}
+
+static int guard(struct plan_builder *b, const char *dir, const char *name, const char *rule,
+	struct bawn_error *err)
+{
+	struct bawn_guard *g;
+
+	for (size_t i = 0; i < b->plan->n_guards; i++)
+		if (!strcmp(b->plan->guards[i].dir, dir) && !strcmp(b->plan->guards[i].name, name))
+			return 0;
+	g = bawn_grow(b->a, &b->plan->guards, &b->plan->n_guards, &b->guards_cap);
+	if (!g)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	*g = (struct bawn_guard){.dir = dir, .name = name, .rule = rule};
+	return 0;
+}
+
+static int keep(struct plan_builder *b, const char *path, const char *rule, struct bawn_error *err)
+{
+	if (bawn_strlist_add(b->a, &b->protect, path) < 0)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	if (has_mount(b, path))
+		return 0;
+	return plan_add_mount(b,
+		(struct bawn_mount){.kind = BAWN_MNT_RO, .src = path, .dst = path, .rule = rule},
+		err);
+}
+
+/* Walk from `root` (writable, exists) towards `path`, component by component. */
+static int protect_path(struct plan_builder *b, const char *root, const char *path,
+	const char *rule, struct bawn_error *err)
+{
+	const char *dir = root;
+	const char *rest = path + strlen(root);
+
+	while (*rest == '/')
+		rest++;
+	while (*rest) {
+		size_t len = strcspn(rest, "/");
+		const char *name = bawn_arena_strndup(b->a, rest, len);
+		const char *at = name ? bawn_path_join(b->a, dir, name) : NULL;
+		struct stat st;
+		int r;
+
+		if (!at)
+			return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+		rest += len + strspn(rest + len, "/");
+		if (lstat(at, &st) < 0)
+			return errno == ENOENT || errno == ENOTDIR
+				       ? guard(b, dir, name, rule, err)
+				       : bawn_fail(err, BAWN_ERR_PLAN, -errno,
+						 "cannot look at '%s': %m", at);
+		if (S_ISLNK(st.st_mode)) /* may vanish, but cannot be made anew; its target is
+					    looked at apart */
+			return guard(b, dir, name, rule, err);
+		if (!*rest)
+			return keep(b, at, rule, err);
+		if (!S_ISDIR(st.st_mode))
+			return keep(b, at, rule,
+				err); /* a file where a directory would be: stays a file */
+		r = pin(b, at, rule, err);
+		if (r < 0)
+			return r;
+		dir = at;
+	}
+	return 0;
+}
+
+/* The writable root that `path` lies in, NULL if it is not writable inside. */
+static const char *writable_root(const struct plan_builder *b, const char *path)
+{
+	const struct bawn_mount *m = plan_cover(b, path);
+
+	return m && m->kind == BAWN_MNT_RW && !m->pin ? m->dst : NULL;
+}
+
+static int protect_one(
+	struct plan_builder *b, const char *path, const char *rule, struct bawn_error *err)
+{
+	const char *root, *real;
+	int r;
+
+	if (is_released(b, path))
+		return 0;
+	root = bawn_path_under(path, b->c->workspace) ? b->c->workspace : writable_root(b, path);
+	if (!root)
+		return 0;
+	r = protect_path(b, root, path, rule, err);
+	if (r < 0 || bawn_path_resolve(b->a, path, &real) < 0 || !strcmp(real, path))
+		return r;
+	/* reached through a symlink: what it really is must stay as well, if it is writable at all
+	 */
+	root = writable_root(b, real);
+	return root && strcmp(root, real) != 0 ? protect_path(b, root, real, rule, err) : 0;
+}
+
+/* Our own files, should they lie where the command can write: policy files, the audit log, the
+ * program. */
+static int protect_ours(struct plan_builder *b, struct bawn_error *err)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	int r = 0;
+
+	if (n > 0) {
+		exe[n] = '\0';
+		const char *path = bawn_arena_strdup(b->a, exe);
+		if (path && *path == '/' && access(path, F_OK) == 0)
+			r = protect_one(b, path, "bawn itself", err);
+	}
+	for (size_t i = 0; r == 0 && i < b->p->n_files; i++)
+		r = protect_one(b, b->p->files[i], "policy file", err);
+	if (r == 0 && b->p->audit_path && *b->p->audit_path) {
+		const char *head = bawn_arena_printf(b->a, "%s.head", b->p->audit_path);
+
+		r = protect_one(b, b->p->audit_path, "audit log", err);
+		if (r == 0 && head)
+			r = protect_one(b, head, "audit log", err);
+	}
+	return r;
+}
+
+int plan_make_protect(struct plan_builder *b, struct bawn_error *err)
+{
+	int r = 0;
+
+	if (!b->workspace_writable)
+		return 0;
+	for (size_t i = 0; r == 0 && i < b->p->fs_protect.n; i++) {
+		const char *name = b->p->fs_protect.v[i].text;
+		const char *path = bawn_path_join(b->a, b->c->workspace, name);
+
+		r = path ? protect_one(b, path, name, err)
+			 : bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	}
+	for (size_t i = 0; r == 0 && i < b->git.protect.n; i++)
+		r = protect_one(b, b->git.protect.v[i], "git configuration", err);
+	return r == 0 ? protect_ours(b, err) : r;
+}
