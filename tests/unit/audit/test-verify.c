@@ -284,8 +284,10 @@ TEST(torn_tail_is_repaired)
 	slurp(head_path, &head);
 	add_records(1);
 	slurp(log_path, &log);
-	for (off_t n = (off_t)log.len - 1; n > 0 && log.data[n - 1] != '\n'; n -= 7) {
-		spew(log_path, log.data, (size_t)n);
+	size_t last;
+	size_t from = (size_t)(line_at(&log, 3, &last) - log.data);
+	for (size_t n = from + 1; n < log.len; n += 7) {
+		spew(log_path, log.data, n);
 		spew(head_path, head.data, head.len);
 		ASSERT_EQ(bawn_audit_verify(log_path, NULL, &rep, NULL), 0);
 		ASSERT_TRUE(strstr(rep.problem, "line 4: incomplete last line") != NULL);
