@@ -19,19 +19,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "backend/native/broker_mode.h"
 #include "base/error.h"
 #include "plan/plan.h"
 
 struct bawn_broker;
 
-/* Which calls are suspended. */
-enum bawn_broker_mode {
-	BAWN_BROKER_OFF,    /* nothing to guard */
-	BAWN_BROKER_CREATE, /* calls that can make a name, and connect() for the record */
-	BAWN_BROKER_WRITE,  /* + calls that change a path (Landlock tier, protected paths exist) */
-	BAWN_BROKER_ALL,    /* + every open, stat-free (Landlock tier, denied paths inside granted
-			       ones) */
-};
 enum bawn_broker_mode bawn_broker_mode(const struct bawn_plan *plan);
 
 /* Told of each refusal; `control` is BAWN_CTL_FS_PROTECT, _FS_DENY, _FS_WRITE or _NET_NONE. */

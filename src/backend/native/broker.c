@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop: receive a suspended call, find its row, act, answer. A call without a row cannot come
+ * (the filter and the table are checked against each other by a test); it would be refused.
+ */
+
+#include "backend/native/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "backend/native/broker_impl.h"
+#include "base/cleanup.h"
+
+#define SERVE_MAX 64
+
+/* Linux 6.6; older ones say EINVAL, which is fine. */
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#endif
+#define SYNC_WAKE_UP 1ULL
+
+enum bawn_broker_mode bawn_broker_mode(const struct bawn_plan *plan)
+{
+	if (plan->tier == BAWN_TIER_LANDLOCK && plan->n_deny > 0)
+		return BAWN_BROKER_ALL;
+	if (plan->tier == BAWN_TIER_LANDLOCK && plan->n_protect > 0)
+		return BAWN_BROKER_WRITE;
+	return plan->n_guards > 0 ? BAWN_BROKER_CREATE : BAWN_BROKER_OFF;
+}
+
+int bawn_broker_new(const struct bawn_plan *plan, int listener, bawn_broker_report_fn *report,
+	void *data, struct bawn_broker **ret, struct bawn_error *err)
+{
+	struct bawn_broker *b = calloc(1, sizeof(*b));
+	uint64_t flags = SYNC_WAKE_UP;
+
+	if (!b) {
+		(void)close(listener);
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	}
+	*b = (struct bawn_broker){
+		.plan = plan,
+		.mode = bawn_broker_mode(plan),
+		.listener = listener,
+		.self = getpid(),
+		.report = report,
+		.data = data,
+	};
+	if (bawn_guard_init(b) < 0) {
+		(void)bawn_broker_free(b);
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	}
+	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
+	*ret = b;
+	return 0;
+}
+
+struct bawn_broker *bawn_broker_free(struct bawn_broker *b)
+{
+	if (!b)
+		return NULL;
+	bawn_guard_done(b);
+	(void)close(b->listener);
+	free(b);
+	return NULL;
+}
+
+int bawn_broker_fd(const struct bawn_broker *b)
+{
+	return b->listener;
+}
+
+bool bawn_susp_alive(const struct bawn_susp *s)
+{
+	return ioctl(s->b->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &s->id) == 0;
+}
+
+/* A caller that is gone needs no answer: errors are of no interest. */
+void bawn_susp_answer(const struct bawn_susp *s, long result)
+{
+	struct seccomp_notif_resp resp = {.id = s->id};
+
+	if (result == BAWN_CONTINUE)
+		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	else if (result < 0)
+		resp.error = (int)result;
+	else
+		resp.val = result;
+	(void)ioctl(s->b->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
+}
+
+void bawn_susp_answer_fd(const struct bawn_susp *s, int fd, bool cloexec)
+{
+	struct seccomp_notif_addfd add = {
+		.id = s->id,
+		.flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)fd,
+		.newfd_flags = cloexec ? O_CLOEXEC : 0,
+	};
+	int r = ioctl(s->b->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+
+	if (r < 0 && errno == EINVAL) { /* before Linux 5.14: in two steps */
+		add.flags = 0;
+		r = ioctl(s->b->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+		if (r >= 0)
+			bawn_susp_answer(s, r);
+	}
+	if (r < 0)
+		bawn_susp_answer(s, -errno);
+}
+
+static void serve_one(struct bawn_broker *b, const struct seccomp_notif *req)
+{
+	_cleanup_close_ int proc = -1;
+	struct bawn_susp s = {.b = b,
+		.id = req->id,
+		.tid = (pid_t)req->pid,
+		.args = (const uint64_t *)req->data.args,
+		.mem = -1};
+	const struct bawn_op *op = NULL;
+	char path[32];
+
+	for (size_t i = 0; i < bawn_broker_n_ops && !op; i++) {
+		if (bawn_broker_ops[i].nr == req->data.nr)
+			op = &bawn_broker_ops[i];
+	}
+	(void)snprintf(path, sizeof(path), "/proc/%d", s.tid);
+	s.proc = proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0 || !op) {
+		bawn_susp_answer(&s, op ? -EACCES : -EPERM);
+		return;
+	}
+	/* Alive now, so the directory that was opened before is the caller's. */
+	if (!bawn_susp_alive(&s))
+		return;
+	long r = op->act(&s, op);
+	if (r != BAWN_ANSWERED)
+		bawn_susp_answer(&s, r);
+	if (s.mem >= 0)
+		(void)close(s.mem);
+}
+
+int bawn_broker_serve(struct bawn_broker *b)
+{
+	for (int i = 0; i < SERVE_MAX; i++) {
+		struct pollfd p = {.fd = b->listener, .events = POLLIN};
+		struct seccomp_notif req = {0};
+
+		if (poll(&p, 1, 0) <= 0)
+			return 0;
+		if (!(p.revents & POLLIN))
+			return p.revents & POLLHUP ? -ENOENT : 0;
+		if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_RECV, &req) == 0)
+			serve_one(b, &req);
+		else if (errno != ENOENT && errno != EINTR)
+			return 0;
+	}
+	return 0;
+}

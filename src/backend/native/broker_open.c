@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening on behalf of the caller. What exists is opened as O_PATH first and then by that very
+ * descriptor, so it cannot be exchanged for something that blocks the broker; what does not exist
+ * is created exclusively, so that it is ours or nobody's. Opening a FIFO may block: a short-lived
+ * child does that.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/time.h>
+
+#include "backend/native/broker_impl.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define LINKS_MAX   40
+#define RETRIES_MAX 100
+#define AGAIN       1 /* something changed under us, or a symlink was followed: look again */
+#define ANSWERED    2
+
+struct opening {
+	struct bawn_susp *s;
+	int flags;
+	mode_t mode;
+	int base;
+	char path[PATH_MAX];
+	unsigned int links;
+	int fd; /* the result */
+};
+
+static int reopen(int fd, int flags)
+{
+	char path[40];
+	int r;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	r = open(path, (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_NOCTTY | O_CLOEXEC);
+	return r < 0 ? -errno : r;
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* In the child: wait for the other end, looking now and then whether the caller still waits. */
+static void wait_fifo(const struct opening *o, int fifo)
+{
+	struct sigaction sa = {.sa_handler = on_alarm};
+	struct itimerval every = {{0, 100000}, {0, 100000}};
+	int fd;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)sigemptyset(&sa.sa_mask);
+	(void)sigaction(SIGALRM, &sa, NULL);
+	(void)sigprocmask(SIG_SETMASK, &sa.sa_mask, NULL);
+	(void)setitimer(ITIMER_REAL, &every, NULL);
+	do
+		fd = reopen(fifo, o->flags);
+	while (fd == -EINTR && bawn_susp_alive(o->s));
+	(void)setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+	if (fd < 0)
+		bawn_susp_answer(o->s, fd);
+	else
+		bawn_susp_answer_fd(o->s, fd, o->flags & O_CLOEXEC);
+}
+
+static int open_fifo(struct opening *o, int fifo)
+{
+	pid_t pid;
+
+	if ((o->flags & (O_NONBLOCK | O_PATH)) || (o->flags & O_ACCMODE) == O_RDWR) {
+		o->fd = reopen(fifo, o->flags);
+		return o->fd < 0 ? o->fd : 0;
+	}
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0) {
+		wait_fifo(o, fifo);
+		_exit(0);
+	}
+	return ANSWERED;
+}
+
+/* /dev/tty is the terminal of whoever opens it: find the caller's. */
+static int open_tty(struct opening *o)
+{
+	char text[1024], path[40];
+	const char *p = NULL;
+	struct stat st;
+	int tty = 0;
+
+	if (bawn_read_small(o->s->proc, "stat", text, sizeof(text)) == 0)
+		p = strrchr(text, ')');
+	if (!p || sscanf(p, ") %*c %*d %*d %*d %d", &tty) != 1 || tty == 0)
+		return -ENXIO;
+	if (major((dev_t)tty) < 136 || major((dev_t)tty) > 143)
+		return -ENXIO;
+	(void)snprintf(path, sizeof(path), "/dev/pts/%u",
+		(major((dev_t)tty) - 136) * 256 + minor((dev_t)tty));
+	o->fd = open(path, (o->flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC);
+	if (o->fd < 0)
+		return -errno;
+	if (fstat(o->fd, &st) < 0 || st.st_rdev != (dev_t)tty) {
+		(void)close(o->fd);
+		return -ENXIO;
+	}
+	return 0;
+}
+
+static enum bawn_change change_of(int flags)
+{
+	if (flags & O_PATH)
+		return BAWN_CHANGE_READ;
+	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) ? BAWN_CHANGE_CONTENT
+								    : BAWN_CHANGE_READ;
+}
+
+static int open_existing(struct opening *o, const struct bawn_place *p, int fd, mode_t type)
+{
+	int r;
+
+	if ((o->flags & O_CREAT) && S_ISDIR(type))
+		return -EISDIR;
+	r = bawn_guard_check(o->s, p, change_of(o->flags));
+	if (r < 0)
+		return r;
+	if (S_ISFIFO(type))
+		return open_fifo(o, fd);
+	if (S_ISCHR(type)) {
+		struct stat st;
+
+		if (fstat(fd, &st) == 0 && st.st_rdev == makedev(5, 0) && !(o->flags & O_PATH))
+			return open_tty(o);
+	}
+	o->fd = reopen(fd, o->flags);
+	if (o->fd >= 0)
+		return 0;
+	if (change_of(o->flags) == BAWN_CHANGE_CONTENT)
+		bawn_guard_failed(o->s, p, o->fd);
+	return o->fd;
+}
+
+static int open_link(struct opening *o, struct bawn_place *p, int link)
+{
+	int r;
+
+	if (o->flags & O_NOFOLLOW) {
+		if (!(o->flags & O_PATH))
+			return -ELOOP;
+		r = bawn_guard_check(o->s, p, BAWN_CHANGE_READ);
+		o->fd = r < 0 ? r : openat(p->dir, p->name, o->flags | O_CLOEXEC);
+		return r < 0 ? r : o->fd < 0 ? -errno : 0;
+	}
+	if (++o->links > LINKS_MAX)
+		return -ELOOP;
+	r = bawn_susp_follow(o->s, p, link, &o->base, o->path);
+	return r < 0 ? r : AGAIN;
+}
+
+static int open_new(struct opening *o, const struct bawn_place *p)
+{
+	long mask;
+	mode_t old;
+	int r;
+
+	if (!(o->flags & O_CREAT))
+		return -ENOENT;
+	r = bawn_guard_check(o->s, p, BAWN_CHANGE_MAKE);
+	if (r < 0)
+		return r;
+	mask = bawn_susp_status(o->s, "\nUmask:", 8);
+	old = umask(mask < 0 ? 077 : (mode_t)mask);
+	o->fd = openat(p->dir, p->name, o->flags | O_EXCL | O_NOCTTY | O_CLOEXEC, o->mode);
+	r = o->fd < 0 ? -errno : 0;
+	(void)umask(old);
+	if (r == -EEXIST && !(o->flags & O_EXCL))
+		return AGAIN;
+	bawn_guard_failed(o->s, p, r);
+	return r;
+}
+
+/* One step: 0 and o->fd, AGAIN, ANSWERED or a negative errno. */
+static int open_step(struct opening *o)
+{
+	_cleanup_place_ struct bawn_place p = BAWN_PLACE_NONE;
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	int base = o->base, r;
+
+	o->base = -1;
+	r = bawn_susp_locate(o->s, base, o->path, !(o->flags & O_NOFOLLOW), &p);
+	if (r < 0)
+		return r;
+	if (p.slash && (o->flags & O_CREAT))
+		return -EISDIR;
+	if (p.slash) {
+		o->flags |= O_DIRECTORY;
+		o->flags &= ~O_NOFOLLOW;
+	}
+	fd = p.whole >= 0 ? dup(p.whole) : openat(p.dir, p.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? open_new(o, &p) : -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if ((o->flags & O_CREAT) && (o->flags & O_EXCL))
+		return -EEXIST;
+	if (S_ISLNK(st.st_mode))
+		return open_link(o, &p, fd);
+	return open_existing(o, &p, fd, st.st_mode);
+}
+
+static int open_prepare(struct opening *o, int dirfd, unsigned int path_arg)
+{
+	int r;
+
+	/* The kernel's own opinion of the flags comes before everything else. */
+	if (openat(-1, "x", o->flags, o->mode) < 0 && errno == EINVAL)
+		return -EINVAL;
+	r = bawn_susp_string(o->s, o->s->args[path_arg], o->path, sizeof(o->path));
+	if (r < 0)
+		return r;
+	if (o->path[0] == 0)
+		return -ENOENT;
+	if (o->path[0] == '/')
+		return 0;
+	o->base = bawn_susp_base(o->s, dirfd);
+	return o->base < 0 ? o->base : 0;
+}
+
+void bawn_broker_open(struct bawn_susp *s, int dirfd, unsigned int path_arg, int flags, mode_t mode)
+{
+	struct opening o = {.s = s, .flags = flags, .mode = mode & 07777, .base = -1, .fd = -1};
+	int r = open_prepare(&o, dirfd, path_arg);
+
+	for (unsigned int i = 0; r == 0 || r == AGAIN; i++) {
+		r = i < RETRIES_MAX ? open_step(&o) : -EAGAIN;
+		if (r == 0)
+			break;
+	}
+	if (o.base >= 0)
+		(void)close(o.base);
+	if (r == ANSWERED)
+		return;
+	if (r < 0)
+		bawn_susp_answer(s, r);
+	else
+		bawn_susp_answer_fd(s, o.fd, flags & O_CLOEXEC);
+	if (o.fd >= 0)
+		(void)close(o.fd);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chooses the filter program for a plan and loads it. The usual ones were made at build time; only
+ * a policy that changes the profile pays for making one.
+ */
+
+#include "backend/native/seccomp.h"
+
+#include <errno.h>
+
+#include <linux/seccomp.h>
+#include <sys/syscall.h>
+
+#include "backend/native/seccomp_build.h"
+#include "base/io.h"
+#include "seccomp-programs.h"
+
+#define PROG(array) \
+	((struct sock_fprog){.len = sizeof(array) / sizeof((array)[0]), .filter = (array)})
+
+static bool any(const char *const *list)
+{
+	return list && *list;
+}
+
+static struct sock_fprog ready_program(const struct bawn_seccomp_profile *p)
+{
+	if (p->inet)
+		return PROG(bawn_prog_full);
+	return p->unix_sockets ? PROG(bawn_prog_closed) : PROG(bawn_prog_none);
+}
+
+int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
+	struct bawn_error *err)
+{
+	bool full = plan->tier == BAWN_TIER_FULL;
+	struct bawn_seccomp_profile p = {
+		.inet = full && !plan->net_closed,
+		.unix_sockets = full || plan->unix_open,
+		.memfd_noexec = plan->n_no_exec > 0,
+		.allow = plan->sys_allow,
+		.deny = plan->sys_deny,
+	};
+	struct sock_filter *made = NULL, *copy;
+	size_t n = 0;
+	int r;
+
+	if (!any(p.allow) && !any(p.deny) && !p.memfd_noexec) {
+		*ret = ready_program(&p);
+		return 0;
+	}
+	r = bawn_seccomp_build_base(&p, &made, &n);
+	if (r == -EINVAL)
+		return bawn_fail(err, BAWN_ERR_POLICY, r,
+			"'syscalls.allow' or 'syscalls.deny' has a name that is not a system call");
+	if (r < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, r, "making the system call filter failed");
+	copy = bawn_new(a, struct sock_filter, n);
+	if (copy)
+		memcpy(copy, made, n * sizeof(*copy));
+	free(made);
+	if (!copy)
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	*ret = (struct sock_fprog){.len = (unsigned short)n, .filter = copy};
+	return 0;
+}
+
+void bawn_seccomp_notify(enum bawn_broker_mode mode, struct sock_fprog *ret)
+{
+	switch (mode) {
+	case BAWN_BROKER_OFF:
+		*ret = (struct sock_fprog){0};
+		break;
+	case BAWN_BROKER_CREATE:
+		*ret = PROG(bawn_prog_notify_create);
+		break;
+	case BAWN_BROKER_WRITE:
+		*ret = PROG(bawn_prog_notify_write);
+		break;
+	case BAWN_BROKER_ALL:
+		*ret = PROG(bawn_prog_notify_all);
+		break;
+	}
+}
+
+/* WAIT_KILLABLE_RECV (Linux 5.19): without it a signal can make a finished call be done again. */
+int bawn_seccomp_load(const struct sock_fprog *prog, bool listener, struct bawn_error *err)
+{
+	unsigned long flags = listener ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
+	long r = -1;
+
+	if (listener)
+		r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			flags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, prog);
+	if (r < 0)
+		r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, prog);
+	if (r < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno,
+			"loading the system call filter failed: %s", strerror(errno));
+	return (int)r;
+}
+
+bool bawn_seccomp_known(const char *name)
+{
+	return bawn_seccomp_name_known(name);
+}
+
+int bawn_seccomp_export(int fd, struct bawn_error *err)
+{
+	int r = bawn_write_all(fd, bawn_prog_full, sizeof(bawn_prog_full));
+
+	if (r < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, r, "writing the filter program failed");
+	return 0;
+}

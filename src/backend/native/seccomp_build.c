@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From tables to programs. libseccomp cannot say "allow ioctl but for these" in an allow-list, so
+ * the base filter is two programs in a row: the first looks at arguments and decides what it
+ * recognises, everything else goes on to the second, which is the table. Going on is done by
+ * turning the first program's default return into a jump.
+ */
+
+#include "backend/native/seccomp_build.h"
+
+#include <asm/termbits.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdint.h>
+
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "backend/native/broker_mode.h"
+
+#define GO_ON SCMP_ACT_TRACE(0xba3) /* default of the first program; never loaded */
+#define LOW32 0xffffffffU
+#define TYPE  0xfU
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+
+struct row {
+	const char *name;
+	int number; /* -1: ask libseccomp */
+	int action; /* 0 or errno */
+};
+
+static const struct row table[] = {
+#define SYS(group, act, sys)      {.name = #sys, .number = -1, .action = act},
+#define NEW(group, act, sys, num) {.name = #sys, .number = num, .action = act},
+#include "backend/native/syscalls.def"
+#undef SYS
+#undef NEW
+};
+
+/* An argument check of the first program: up to three masked comparisons. */
+struct check {
+	const char *name;
+	uint32_t action; /* SCMP_ACT_ALLOW or SCMP_ACT_ERRNO() */
+	unsigned int n;
+	struct {
+		unsigned int arg;
+		uint64_t mask, value;
+	} a[3];
+};
+
+#define DENY SCMP_ACT_ERRNO(EPERM)
+#define ONE(sys, act, num, msk, val)                             \
+	{                                                        \
+		.name = sys, .action = act, .n = 1,              \
+		.a = { {.arg = num, .mask = msk, .value = val} } \
+	}
+#define FLAG(sys, num, bit) ONE(sys, DENY, num, (uint64_t)(bit), (uint64_t)(bit))
+
+static const struct check checks[] = {
+	/* The kernel looks at 32 bits of an ioctl number: so do we. */
+	ONE("ioctl", DENY, 1, LOW32, TIOCSTI),
+	ONE("ioctl", DENY, 1, LOW32, TIOCLINUX),
+	ONE("ioctl", DENY, 1, LOW32, TIOCSETD),
+	FLAG("clone", 0, CLONE_NEWNS),
+	FLAG("clone", 0, CLONE_NEWCGROUP),
+	FLAG("clone", 0, CLONE_NEWUTS),
+	FLAG("clone", 0, CLONE_NEWIPC),
+	FLAG("clone", 0, CLONE_NEWUSER),
+	FLAG("clone", 0, CLONE_NEWPID),
+	FLAG("clone", 0, CLONE_NEWNET),
+	ONE("personality", SCMP_ACT_ALLOW, 0, LOW32, 0),
+	ONE("personality", SCMP_ACT_ALLOW, 0, LOW32, LOW32),
+	ONE("mknod", DENY, 1, S_IFMT, S_IFCHR),
+	ONE("mknod", DENY, 1, S_IFMT, S_IFBLK),
+	ONE("mknodat", DENY, 2, S_IFMT, S_IFCHR),
+	ONE("mknodat", DENY, 2, S_IFMT, S_IFBLK),
+	ONE("socketpair", SCMP_ACT_ALLOW, 0, LOW32, AF_UNIX),
+};
+static const struct check unix_checks[] = {
+	ONE("socket", SCMP_ACT_ALLOW, 0, LOW32, AF_UNIX),
+};
+
+#define INET(family, type, proto)                                   \
+	{                                                           \
+		.name = "socket", .action = SCMP_ACT_ALLOW, .n = 3, \
+		.a = { {0, LOW32, (family)},                        \
+			{1, TYPE, (type)},                          \
+			{2, LOW32, (proto)} }                       \
+	}
+
+static const struct check inet_checks[] = {
+	INET(AF_INET, SOCK_STREAM, 0),
+	INET(AF_INET, SOCK_STREAM, IPPROTO_TCP),
+	INET(AF_INET, SOCK_DGRAM, 0),
+	INET(AF_INET, SOCK_DGRAM, IPPROTO_UDP),
+	INET(AF_INET6, SOCK_STREAM, 0),
+	INET(AF_INET6, SOCK_STREAM, IPPROTO_TCP),
+	INET(AF_INET6, SOCK_DGRAM, 0),
+	INET(AF_INET6, SOCK_DGRAM, IPPROTO_UDP),
+};
+/* A memory file is executable unless it is made with NOEXEC_SEAL. */
+static const struct check memfd_checks[] = {
+	ONE("memfd_create", DENY, 1, MFD_NOEXEC_SEAL, 0),
+	FLAG("memfd_create", 1, MFD_EXEC),
+};
+
+static const struct row *find_row(const char *name)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (strcmp(table[i].name, name) == 0)
+			return &table[i];
+	}
+	return NULL;
+}
+
+/* The number here; a negative number other than __NR_SCMP_ERROR: not on this architecture. */
+static int number_of(const char *name)
+{
+	const struct row *r = find_row(name);
+
+	return r && r->number >= 0 ? r->number : seccomp_syscall_resolve_name(name);
+}
+
+bool bawn_seccomp_name_known(const char *name)
+{
+	return number_of(name) != __NR_SCMP_ERROR;
+}
+
+static bool listed(const char *const *list, const char *name)
+{
+	for (; list && *list; list++) {
+		if (strcmp(*list, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Which sockets there are is the network's setting, not a matter of call names. */
+static bool is_socket(const char *name)
+{
+	return strcmp(name, "socket") == 0 || strcmp(name, "socketpair") == 0;
+}
+
+/* What the table and the profile say: 0 or an errno. */
+static int action_of(const struct bawn_seccomp_profile *p, const char *name)
+{
+	const struct row *r = find_row(name);
+
+	if (listed(p->deny, name))
+		return EPERM;
+	if (listed(p->allow, name) && !is_socket(name))
+		return 0;
+	return r ? r->action : ENOSYS;
+}
+
+static int add_call(scmp_filter_ctx ctx, uint32_t action, const char *name)
+{
+	int nr = number_of(name);
+
+	if (nr == __NR_SCMP_ERROR)
+		return -EINVAL;
+	return nr < 0 ? 0 : seccomp_rule_add_array(ctx, action, nr, 0, NULL);
+}
+
+static int add_check(scmp_filter_ctx ctx, const struct check *c)
+{
+	struct scmp_arg_cmp cmp[3] = {0};
+	int nr = number_of(c->name);
+
+	if (nr < 0)
+		return 0;
+	for (unsigned int i = 0; i < c->n; i++)
+		cmp[i] = SCMP_CMP64(c->a[i].arg, SCMP_CMP_MASKED_EQ, c->a[i].mask, c->a[i].value);
+	return seccomp_rule_add_array(ctx, c->action, nr, c->n, cmp);
+}
+
+/* A denied call is not looked at; nor is one that the table refuses and the policy allows. */
+static int add_checks(
+	scmp_filter_ctx ctx, const struct bawn_seccomp_profile *p, const struct check *c, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct row *r = find_row(c[i].name);
+		int r2;
+
+		if (listed(p->deny, c[i].name))
+			continue;
+		if (r && r->action != 0 && action_of(p, c[i].name) == 0)
+			continue;
+		r2 = add_check(ctx, &c[i]);
+		if (r2 < 0)
+			return r2;
+	}
+	return 0;
+}
+
+static int ctx_new(uint32_t def_action, scmp_filter_ctx *ret)
+{
+	scmp_filter_ctx ctx;
+	int r;
+
+	/* The program is for the host that runs it, not for the one that builds it. */
+	(void)seccomp_api_set(6);
+	ctx = seccomp_init(def_action);
+	if (!ctx)
+		return -ENOMEM;
+	r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	if (r == 0)
+		r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	if (r < 0) {
+		seccomp_release(ctx);
+		return r;
+	}
+	*ret = ctx;
+	return 0;
+}
+
+/* libseccomp writes programs to descriptors only. Consumes the context. */
+static int take_program(scmp_filter_ctx ctx, struct sock_filter **ret, size_t *ret_n)
+{
+	struct sock_filter *prog = NULL;
+	int r, fd = memfd_create("bawn-seccomp", MFD_CLOEXEC);
+	off_t len;
+
+	r = fd < 0 ? -errno : seccomp_export_bpf(ctx, fd);
+	seccomp_release(ctx);
+	if (r == 0) {
+		len = lseek(fd, 0, SEEK_END);
+		prog = len > 0 ? malloc((size_t)len) : NULL;
+		if (!prog || pread(fd, prog, (size_t)len, 0) != len)
+			r = prog ? -EIO : -ENOMEM;
+		else
+			*ret_n = (size_t)len / sizeof(*prog);
+	}
+	if (fd >= 0)
+		(void)close(fd);
+	if (r < 0) {
+		free(prog);
+		return r;
+	}
+	*ret = prog;
+	return 0;
+}
+
+/* The first program: arguments. */
+static int build_checks(
+	const struct bawn_seccomp_profile *p, struct sock_filter **ret, size_t *ret_n)
+{
+	scmp_filter_ctx ctx = NULL;
+	int r = ctx_new(GO_ON, &ctx);
+
+	if (r < 0)
+		return r;
+	r = add_checks(ctx, p, checks, sizeof(checks) / sizeof(checks[0]));
+	if (r == 0 && p->unix_sockets)
+		r = add_checks(ctx, p, unix_checks, sizeof(unix_checks) / sizeof(unix_checks[0]));
+	if (r == 0 && p->inet)
+		r = add_checks(ctx, p, inet_checks, sizeof(inet_checks) / sizeof(inet_checks[0]));
+	if (r == 0 && p->memfd_noexec)
+		r = add_checks(
+			ctx, p, memfd_checks, sizeof(memfd_checks) / sizeof(memfd_checks[0]));
+	if (r < 0) {
+		seccomp_release(ctx);
+		return r;
+	}
+	return take_program(ctx, ret, ret_n);
+}
+
+static int add_named(
+	scmp_filter_ctx ctx, const struct bawn_seccomp_profile *p, const char *const *names)
+{
+	for (; names && *names; names++) {
+		int act = action_of(p, *names);
+		int r;
+
+		if (find_row(*names))
+			continue;
+		r = add_call(ctx, act ? SCMP_ACT_ERRNO((uint32_t)act) : SCMP_ACT_ALLOW, *names);
+		if (r < 0 && r != -EEXIST)
+			return r;
+	}
+	return 0;
+}
+
+/* The second program: names. ENOSYS is its default, so such rows need no rule. */
+static int build_list(const struct bawn_seccomp_profile *p, struct sock_filter **ret, size_t *ret_n)
+{
+	scmp_filter_ctx ctx = NULL;
+	int r = ctx_new(SCMP_ACT_ERRNO(ENOSYS), &ctx);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]) && r == 0; i++) {
+		int act = action_of(p, table[i].name);
+
+		if (act != ENOSYS)
+			r = add_call(ctx, act ? SCMP_ACT_ERRNO((uint32_t)act) : SCMP_ACT_ALLOW,
+				table[i].name);
+	}
+	if (r == 0)
+		r = add_named(ctx, p, p->allow);
+	if (r == 0)
+		r = add_named(ctx, p, p->deny);
+	if (r < 0) {
+		seccomp_release(ctx);
+		return r;
+	}
+	return take_program(ctx, ret, ret_n);
+}
+
+int bawn_seccomp_build_base(
+	const struct bawn_seccomp_profile *p, struct sock_filter **ret, size_t *ret_n)
+{
+	struct sock_filter *first = NULL, *second = NULL, *both;
+	size_t n1 = 0, n2 = 0;
+	int r = build_checks(p, &first, &n1);
+
+	if (r == 0)
+		r = build_list(p, &second, &n2);
+	if (r == 0 && n1 + n2 > BPF_MAXINSNS)
+		r = -E2BIG;
+	both = r == 0 ? realloc(first, (n1 + n2) * sizeof(*first)) : NULL;
+	if (!both) {
+		free(first);
+		free(second);
+		return r < 0 ? r : -ENOMEM;
+	}
+	for (size_t i = 0; i < n1; i++) {
+		if (both[i].code == (BPF_RET | BPF_K) && both[i].k == GO_ON)
+			both[i] = (struct sock_filter)BPF_STMT(
+				BPF_JMP | BPF_JA, (uint32_t)(n1 - i - 1));
+	}
+	memcpy(both + n1, second, n2 * sizeof(*second));
+	free(second);
+	*ret = both;
+	*ret_n = n1 + n2;
+	return 0;
+}
+
+/* Calls that the broker carries out: from which mode on, and for which flags. */
+struct notify {
+	const char *name;
+	int from, to; /* modes, inclusive */
+	int arg;      /* -1: always */
+	uint64_t mask, value;
+};
+
+#define ALWAYS(sys, lo)                                                   \
+	{                                                                 \
+		.name = sys, .from = lo, .to = BAWN_BROKER_ALL, .arg = -1 \
+	}
+#define WHEN(sys, lo, hi, num, msk, val)                                                 \
+	{                                                                                \
+		.name = sys, .from = lo, .to = hi, .arg = num, .mask = msk, .value = val \
+	}
+#define C BAWN_BROKER_CREATE
+#define W BAWN_BROKER_WRITE
+#define A BAWN_BROKER_ALL
+
+static const struct notify notifies[] = {
+	WHEN("open", C, W, 1, O_CREAT, O_CREAT),
+	WHEN("openat", C, W, 2, O_CREAT, O_CREAT),
+	ALWAYS("creat", C),
+	ALWAYS("mkdir", C),
+	ALWAYS("mkdirat", C),
+	ALWAYS("mknod", C),
+	ALWAYS("mknodat", C),
+	ALWAYS("symlink", C),
+	ALWAYS("symlinkat", C),
+	ALWAYS("link", C),
+	ALWAYS("linkat", C),
+	ALWAYS("rename", C),
+	ALWAYS("renameat", C),
+	ALWAYS("renameat2", C),
+	{.name = "connect", .from = C, .to = C, .arg = -1},
+	WHEN("open", W, W, 1, O_ACCMODE, O_WRONLY),
+	WHEN("open", W, W, 1, O_ACCMODE, O_RDWR),
+	WHEN("open", W, W, 1, O_ACCMODE, O_ACCMODE),
+	WHEN("open", W, W, 1, O_TRUNC, O_TRUNC),
+	WHEN("openat", W, W, 2, O_ACCMODE, O_WRONLY),
+	WHEN("openat", W, W, 2, O_ACCMODE, O_RDWR),
+	WHEN("openat", W, W, 2, O_ACCMODE, O_ACCMODE),
+	WHEN("openat", W, W, 2, O_TRUNC, O_TRUNC),
+	ALWAYS("truncate", W),
+	ALWAYS("unlink", W),
+	ALWAYS("unlinkat", W),
+	ALWAYS("rmdir", W),
+	ALWAYS("chmod", W),
+	ALWAYS("fchmod", W),
+	ALWAYS("fchmodat", W),
+	ALWAYS("fchmodat2", W),
+	ALWAYS("chown", W),
+	ALWAYS("lchown", W),
+	ALWAYS("fchown", W),
+	ALWAYS("fchownat", W),
+	ALWAYS("utime", W),
+	ALWAYS("utimes", W),
+	ALWAYS("futimesat", W),
+	ALWAYS("utimensat", W),
+	ALWAYS("setxattr", W),
+	ALWAYS("lsetxattr", W),
+	ALWAYS("fsetxattr", W),
+	ALWAYS("removexattr", W),
+	ALWAYS("lremovexattr", W),
+	ALWAYS("fremovexattr", W),
+	ALWAYS("open", A),
+	ALWAYS("openat", A),
+};
+
+int bawn_seccomp_build_notify(int mode, struct sock_filter **ret, size_t *ret_n)
+{
+	scmp_filter_ctx ctx = NULL;
+	struct scmp_arg_cmp cmp = SCMP_CMP64(1, SCMP_CMP_MASKED_EQ,
+		SECCOMP_FILTER_FLAG_NEW_LISTENER, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+	int r = ctx_new(SCMP_ACT_ALLOW, &ctx);
+
+	if (r < 0)
+		return r;
+	r = seccomp_rule_add_array(ctx, DENY, number_of("seccomp"), 1, &cmp);
+	/* The flags are behind a pointer; the C library has a way without it. */
+	if (r == 0)
+		r = add_call(ctx, SCMP_ACT_ERRNO(ENOSYS), "openat2");
+	for (size_t i = 0; i < sizeof(notifies) / sizeof(notifies[0]) && r == 0; i++) {
+		const struct notify *n = &notifies[i];
+		int nr = number_of(n->name);
+
+		if (mode < n->from || mode > n->to || nr < 0)
+			continue;
+		cmp = SCMP_CMP64((unsigned int)n->arg, SCMP_CMP_MASKED_EQ, n->mask, n->value);
+		r = seccomp_rule_add_array(
+			ctx, SCMP_ACT_NOTIFY, nr, n->arg < 0 ? 0 : 1, n->arg < 0 ? NULL : &cmp);
+	}
+	if (r < 0) {
+		seccomp_release(ctx);
+		return r;
+	}
+	return take_program(ctx, ret, ret_n);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the default filter programs as a C header. Runs while building, on the target's kind of
+ * machine: the header refuses to be compiled for another one. */
+
+#include <stdio.h>
+
+#include "backend/native/broker_mode.h"
+#include "backend/native/seccomp_build.h"
+
+#if defined(__x86_64__)
+#define MACHINE "__x86_64__"
+#elif defined(__aarch64__)
+#define MACHINE "__aarch64__"
+#else
+#error "no system call profile for this architecture yet"
+#endif
+
+static bool put(FILE *f, const char *name, int r, struct sock_filter *prog, size_t n)
+{
+	if (r < 0) {
+		(void)fprintf(stderr, "gen-seccomp: %s: %s\n", name, strerror(-r));
+		return false;
+	}
+	(void)fprintf(f, "static struct sock_filter bawn_prog_%s[] = {\n", name);
+	for (size_t i = 0; i < n; i++)
+		(void)fprintf(f, "\t{0x%02x, %u, %u, 0x%08xu},\n", prog[i].code, prog[i].jt,
+			prog[i].jf, prog[i].k);
+	(void)fprintf(f, "};\n");
+	free(prog);
+	return true;
+}
+
+static bool put_base(FILE *f, const char *name, bool inet, bool unix_sockets)
+{
+	struct bawn_seccomp_profile p = {.inet = inet, .unix_sockets = unix_sockets};
+	struct sock_filter *prog = NULL;
+	size_t n = 0;
+	int r = bawn_seccomp_build_base(&p, &prog, &n);
+
+	return put(f, name, r, prog, n);
+}
+
+static bool put_notify(FILE *f, const char *name, enum bawn_broker_mode mode)
+{
+	struct sock_filter *prog = NULL;
+	size_t n = 0;
+	int r = bawn_seccomp_build_notify((int)mode, &prog, &n);
+
+	return put(f, name, r, prog, n);
+}
+
+int main(int argc, char *argv[])
+{
+	FILE *f = argc == 2 ? fopen(argv[1], "we") : NULL;
+	bool ok;
+
+	if (!f) {
+		(void)fprintf(stderr, "usage: gen-seccomp HEADER\n");
+		return 2;
+	}
+	(void)fprintf(f, "/* Made by tools/gen-seccomp.c. */\n#pragma once\n#if !defined(" MACHINE
+			 ")\n#error \"generated for another architecture\"\n#endif\n"
+			 "#include <linux/filter.h>\n");
+	ok = put_base(f, "full", true, true) && put_base(f, "closed", false, true) &&
+	     put_base(f, "none", false, false) &&
+	     put_notify(f, "notify_create", BAWN_BROKER_CREATE) &&
+	     put_notify(f, "notify_write", BAWN_BROKER_WRITE) &&
+	     put_notify(f, "notify_all", BAWN_BROKER_ALL);
+	if (fclose(f) != 0)
+		ok = false;
+	return ok ? 0 : 1;
+}
