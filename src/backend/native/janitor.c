@@ -157,8 +157,9 @@ static _Noreturn void janitor_main(int host, const struct bawn_group_ref *groups
 		keep[i + 1] = groups[i].parent;
 	sort_fds(keep, n + 1);
 	close_others(keep, n + 1);
-	(void)chdir("/");
 	(void)prctl(PR_SET_NAME, "bawn-janitor");
+	/* Not to stand on a file system that somebody wants to unmount; "/" cannot fail. */
+	r = chdir("/");
 	do
 		r = poll(&p, 1, -1);
 	while (r < 0 && errno == EINTR);
