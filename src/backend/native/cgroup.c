@@ -24,6 +24,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 
 #include "backend/native/cgroup-internal.h"
 #include "base/io.h"
@@ -32,6 +33,7 @@
 #define PERIOD_US     100000u
 #define FREE_MS       5000
 #define SWEEP_MS      20
+#define PIDS_LOOK_MS  100
 #define SWEEP_ENTRIES 64
 /* Our init is in the group as well and is not the command's. */
 #define OWN_PROCESSES 1u
@@ -54,6 +56,7 @@ struct bawn_cgroup {
 	int oom_event;  /* v1 */
 	int oom_count;  /* memory.events or memory.oom_control */
 	int pids_count; /* pids.events */
+	int pids_timer; /* v1 */
 	uint32_t breach;
 };
 
@@ -145,6 +148,15 @@ static int limit_processes(struct bawn_cgroup *cg, const struct group *g, uint64
 		return r;
 	cg->pids_count = openat(g->dir, "pids.events", O_RDONLY | O_CLOEXEC);
 	(void)read_counter(cg->pids_count, "max");
+	if (g->v2 || cg->pids_count < 0)
+		return 0;
+	/* Kernels with both versions count here but wake nobody who polls the v1 file. */
+	const struct timespec every = {.tv_nsec = PIDS_LOOK_MS * 1000000L};
+	const struct itimerspec its = {.it_interval = every, .it_value = every};
+
+	cg->pids_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (cg->pids_timer >= 0)
+		(void)timerfd_settime(cg->pids_timer, 0, &its, NULL);
 	return 0;
 }
 
@@ -346,7 +358,7 @@ static struct bawn_cgroup *cgroup_alloc(const struct bawn_cgroup_host *host, uin
 	if (!cg)
 		return NULL;
 	cg->host = host;
-	cg->oom_event = cg->oom_count = cg->pids_count = -1;
+	cg->oom_event = cg->oom_count = cg->pids_count = cg->pids_timer = -1;
 	if (getrandom(ret_random, sizeof(*ret_random), GRND_NONBLOCK) != sizeof(*ret_random))
 		*ret_random = bawn_wall_us();
 	(void)snprintf(
@@ -443,7 +455,10 @@ int bawn_cgroup_fds(const struct bawn_cgroup *cg, int fds[4], uint32_t events[4]
 		fds[n] = cg->oom_count;
 		events[n++] = EPOLLPRI;
 	}
-	if (cg->pids_count >= 0) {
+	if (cg->pids_timer >= 0) {
+		fds[n] = cg->pids_timer;
+		events[n++] = EPOLLIN;
+	} else if (cg->pids_count >= 0) {
 		fds[n] = cg->pids_count;
 		events[n++] = EPOLLPRI;
 	}
@@ -458,6 +473,8 @@ uint32_t bawn_cgroup_breach(struct bawn_cgroup *cg)
 	/* The event comes before the kill that is counted. */
 	if (woken || read_counter(cg->oom_count, "oom_kill"))
 		cg->breach |= BAWN_CTL_LIMIT_MEMORY;
+	if (cg->pids_timer >= 0 && read(cg->pids_timer, &count, sizeof(count)) < 0)
+		count = 0;
 	if (read_counter(cg->pids_count, "max"))
 		cg->breach |= BAWN_CTL_LIMIT_PROCESSES;
 	return cg->breach;
@@ -492,19 +509,16 @@ void bawn_cgroup_usage(struct bawn_cgroup *cg, uint64_t *ret_cpu_us, uint64_t *r
 struct bawn_cgroup *bawn_cgroup_free(struct bawn_cgroup *cg)
 {
 	struct bawn_group_ref refs[BAWN_GROUPS_MAX];
-	int fds[3];
 
 	if (!cg)
 		return NULL;
+	const int fds[] = {cg->oom_event, cg->oom_count, cg->pids_count, cg->pids_timer};
 	if (cg->n)
 		(void)bawn_groups_clear(refs, refs_of(cg, refs), FREE_MS);
 	bawn_janitor_dismiss(&cg->janitor);
 	for (size_t i = 0; i < cg->n; i++)
 		close_group(&cg->g[i]);
-	fds[0] = cg->oom_event;
-	fds[1] = cg->oom_count;
-	fds[2] = cg->pids_count;
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			(void)close(fds[i]);
 	free(cg);

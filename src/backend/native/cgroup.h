@@ -38,8 +38,9 @@ int bawn_cgroup_clone_fd(const struct bawn_cgroup *cg);
  * descriptors of the host process still open, no rights. `cloned_into`: was born in the v2 group.
  * 0 or negative errno. Only system calls. */
 int bawn_cgroup_enter(const struct bawn_cgroup *cg, bool cloned_into);
-/* Descriptors for epoll; events is EPOLLIN or EPOLLPRI. Returns how many (at most 4) were filled
- * in. */
+/* Descriptors for epoll; events is EPOLLIN or EPOLLPRI. After each event call bawn_cgroup_breach(),
+ * which may well say 0: some of them only tell that it is time to look. Returns how many (at most
+ * 4) were filled in. */
 int bawn_cgroup_fds(const struct bawn_cgroup *cg, int fds[4], uint32_t events[4]);
 /* After an event, or at the end: which limit was hit so far, 0 if none (BAWN_CTL_LIMIT_MEMORY,
  * _PROCESSES). */
