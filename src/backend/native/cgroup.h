@@ -3,14 +3,15 @@
 
 /*
  * Limits by control group, v2 or v1 or a mix, whatever takes them on this host. Probed by doing it.
- * Groups are named bawn-<run id> below our own group (or, as root with v2's no-internal-process
- * rule, beside it). If this process is killed, a janitor (a child of ours in its own session, no
- * descriptors but a pipe) removes them; groups that even the janitor left behind are swept by the
+ * Groups are named bawn-<pid>-<random> below our own group (or, with v2's no-internal-process rule,
+ * beside it). If this process is killed, a janitor (a child of ours in its own session) removes
+ * them; groups that even the janitor left behind are swept by the
  * next run.
  *
  * Runs in: the host process.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <sys/types.h>
@@ -28,10 +29,18 @@ uint32_t bawn_cgroup_probe(char detail[80], char why[160]);
  * when no group is possible: then *ret_enforced is 0 and the meter must do it. */
 int bawn_cgroup_new(const struct bawn_plan *plan, struct bawn_cgroup **ret, uint32_t *ret_enforced,
 	struct bawn_error *err);
-/* Put a process in, before it runs untrusted code. */
+/* Put a process in, before it runs untrusted code. The kernel may take milliseconds for it (it
+ * waits for all processors); the next two do not. */
 int bawn_cgroup_attach(struct bawn_cgroup *cg, pid_t pid, struct bawn_error *err);
-/* Descriptors for epoll; events is EPOLLIN or EPOLLPRI. Returns how many (at most 4) were filled
- * in. */
+/* For CLONE_INTO_CGROUP: the v2 group, or -1. Owned by `cg`. */
+int bawn_cgroup_clone_fd(const struct bawn_cgroup *cg);
+/* The calling process, a child of the host process with a single thread, puts itself in. Needs the
+ * descriptors of the host process still open, no rights. `cloned_into`: was born in the v2 group.
+ * 0 or negative errno. Only system calls. */
+int bawn_cgroup_enter(const struct bawn_cgroup *cg, bool cloned_into);
+/* Descriptors for epoll; events is EPOLLIN or EPOLLPRI. After each event call bawn_cgroup_breach(),
+ * which may well say 0: some of them only tell that it is time to look. Returns how many (at most
+ * 4) were filled in. */
 int bawn_cgroup_fds(const struct bawn_cgroup *cg, int fds[4], uint32_t events[4]);
 /* After an event, or at the end: which limit was hit so far, 0 if none (BAWN_CTL_LIMIT_MEMORY,
  * _PROCESSES). */
