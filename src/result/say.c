@@ -107,12 +107,13 @@ static void say_missing(const struct bawn_result *r, bool colour, struct bawn_bu
 static void say_exec(const struct bawn_result *r, bool colour, struct bawn_buf *b)
 {
 	int e = r->outcome.exec_errno;
+	const char *why = strerrordesc_np(e);
 
 	say_start(b, colour, true, "cannot run");
 	bawn_buf_puts(b, "'");
 	if (r->call && r->call->argv && r->call->argv[0])
 		say_text(b, r->call->argv[0]);
-	bawn_buf_printf(b, "': %s%s\n", strerror(e),
+	bawn_buf_printf(b, "': %s%s\n", why ? why : "unknown error",
 		e == ENOENT ? " (as the sandbox sees it: it may lie outside of what is granted)"
 			    : "");
 }

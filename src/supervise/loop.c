@@ -188,8 +188,7 @@ static int loop_step(struct loop *l, struct bawn_error *err)
 	int r = 0;
 
 	if (n < 0 && errno != EINTR)
-		return bawn_fail(
-			err, BAWN_ERR_SUPERVISE, -errno, "cannot wait: %s", strerror(errno));
+		return bawn_fail(err, BAWN_ERR_SUPERVISE, -errno, "cannot wait: %m");
 	l->now = bawn_now_ms();
 	if (n < 0)
 		for (nfds_t i = 0; i < l->n_p; i++)

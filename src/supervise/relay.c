@@ -35,8 +35,7 @@ int relay_open(struct loop *l, struct bawn_error *err)
 		/* A client may be gone again before accept(): that must not block us. */
 		if (flags < 0 || fcntl(r->listeners[i], F_SETFL, flags | O_NONBLOCK) < 0)
 			return bawn_fail(err, BAWN_ERR_SUPERVISE, -errno,
-				"cannot relay loopback port %u: %s", (unsigned)r->ports[i],
-				strerror(errno));
+				"cannot relay loopback port %u: %m", (unsigned)r->ports[i]);
 	}
 	return 0;
 }

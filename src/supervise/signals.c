@@ -43,8 +43,7 @@ int signals_open(struct loop *l, struct bawn_error *err)
 		(void)sigaddset(&set, SIGWINCH);
 	l->signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (l->signals.fd < 0)
-		return bawn_fail(err, BAWN_ERR_SUPERVISE, -errno, "cannot watch signals: %s",
-			strerror(errno));
+		return bawn_fail(err, BAWN_ERR_SUPERVISE, -errno, "cannot watch signals: %m");
 	mask_add(l, &set);
 	return 0;
 }

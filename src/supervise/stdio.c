@@ -18,27 +18,27 @@ static int open_input(struct bawn_stdio *s, int stdin_fd, struct bawn_error *err
 	if (stdin_fd < 0) {
 		s->child[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (s->child[0] < 0)
-			return bawn_fail(err, BAWN_ERR_SUPERVISE, -errno,
-				"cannot open '/dev/null': %s", strerror(errno));
+			return bawn_fail(
+				err, BAWN_ERR_SUPERVISE, -errno, "cannot open '/dev/null': %m");
 		return 0;
 	}
 	if (!isatty(stdin_fd)) {
 		s->child[0] = fcntl(stdin_fd, F_DUPFD_CLOEXEC, 3);
 		if (s->child[0] < 0)
 			return bawn_fail(err, BAWN_ERR_SUPERVISE, -errno,
-				"cannot duplicate standard input: %s", strerror(errno));
+				"cannot duplicate standard input: %m");
 		return 0;
 	}
 	if (pipe2(p, O_CLOEXEC) < 0)
 		return bawn_fail(err, BAWN_ERR_SUPERVISE, -errno,
-			"cannot make a pipe for standard input: %s", strerror(errno));
+			"cannot make a pipe for standard input: %m");
 	s->child[0] = p[0];
 	s->parent[0] = p[1];
 	s->stdin_fd = stdin_fd;
 	/* Only our end: the command's end is another description. */
 	if (fcntl(p[1], F_SETFL, O_NONBLOCK) < 0)
-		return bawn_fail(err, BAWN_ERR_SUPERVISE, -errno,
-			"cannot set up standard input: %s", strerror(errno));
+		return bawn_fail(
+			err, BAWN_ERR_SUPERVISE, -errno, "cannot set up standard input: %m");
 	return 0;
 }
 
@@ -53,7 +53,7 @@ static int open_pipes(struct bawn_stdio *s, int stdin_fd, struct bawn_error *err
 
 		if (pipe2(p, O_CLOEXEC) < 0)
 			return bawn_fail(err, BAWN_ERR_SUPERVISE, -errno,
-				"cannot make a pipe for output: %s", strerror(errno));
+				"cannot make a pipe for output: %m");
 		s->parent[i] = p[0];
 		s->child[i] = p[1];
 	}
