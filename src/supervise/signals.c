@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signals for the time of one run. They are blocked and read from a descriptor, so that no handler
+ * of the embedding process is replaced; what was ignored stays ignored (nohup, background jobs).
+ */
+#include <errno.h>
+#include <time.h>
+
+#include <sys/signalfd.h>
+
+#include "supervise/loop.h"
+
+static void mask_add(struct loop *l, const sigset_t *set)
+{
+	struct signals *s = &l->signals;
+
+	(void)pthread_sigmask(SIG_BLOCK, set, s->masked ? NULL : &s->before);
+	s->masked = true;
+}
+
+static void add_unless_ignored(sigset_t *set, int signo)
+{
+	struct sigaction sa;
+
+	if (sigaction(signo, NULL, &sa) == 0 && sa.sa_handler != SIG_IGN)
+		(void)sigaddset(set, signo);
+}
+
+int signals_open(struct loop *l, struct bawn_error *err)
+{
+	static const int stop[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	bool user = l->plan->pty && l->o->terminal_fd >= 0;
+	sigset_t set;
+
+	l->signals.fd = -1;
+	if (!l->o->forward_signals && !user)
+		return 0;
+	(void)sigemptyset(&set);
+	/* Also for a library that has put the terminal in raw mode: it must be put back. */
+	for (size_t i = 0; i < sizeof(stop) / sizeof(stop[0]); i++)
+		add_unless_ignored(&set, stop[i]);
+	if (user)
+		(void)sigaddset(&set, SIGWINCH);
+	l->signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (l->signals.fd < 0)
+		return bawn_fail(err, BAWN_ERR_SUPERVISE, -errno, "cannot watch signals: %m");
+	mask_add(l, &set);
+	return 0;
+}
+
+int signals_step(struct loop *l, struct bawn_error *err)
+{
+	struct signalfd_siginfo si;
+
+	while (read(l->signals.fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		int signo = (int)si.ssi_signo;
+		int r = 0;
+
+		if (signo == SIGWINCH)
+			terminal_size(l);
+		else
+			r = loop_stop(l, signo, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Before the first write that may meet a closed pipe. */
+void signals_no_pipe(struct loop *l)
+{
+	sigset_t set;
+
+	if (l->signals.no_pipe)
+		return;
+	l->signals.no_pipe = true;
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGPIPE);
+	mask_add(l, &set);
+}
+
+void signals_done(struct loop *l)
+{
+	struct signals *s = &l->signals;
+	struct signalfd_siginfo si;
+	struct timespec now = {0};
+	sigset_t set;
+
+	if (s->fd >= 0) {
+		/* What came at the last moment must not hit the caller when it is unblocked. */
+		while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
+			if (si.ssi_signo != SIGWINCH && !l->ret->got_signal)
+				l->ret->got_signal = (int)si.ssi_signo;
+		(void)close(s->fd);
+		s->fd = -1;
+	}
+	if (!s->masked)
+		return;
+	/* Take back a SIGPIPE of ours, unless the caller had it blocked anyway. */
+	if (s->piped && !sigismember(&s->before, SIGPIPE)) {
+		(void)sigemptyset(&set);
+		(void)sigaddset(&set, SIGPIPE);
+		(void)sigtimedwait(&set, NULL, &now);
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &s->before, NULL);
+	s->masked = false;
+}
