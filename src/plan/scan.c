@@ -174,8 +174,8 @@ static void sort_unique(struct bawn_strlist *l)
 	l->v[n] = NULL;
 }
 
-static int scan_tree(struct bawn_arena *a, struct scan *s, struct bawn_strlist *ret,
-	struct bawn_error *err)
+static int scan_tree(
+	struct bawn_arena *a, struct scan *s, struct bawn_strlist *ret, struct bawn_error *err)
 {
 	const char *root = s->o->root;
 	int r;

@@ -109,7 +109,8 @@ int scan_cache_parse(void *data, size_t len, const char *key, struct scan_tree *
 	if (h.n_nodes > SCAN_DIRS_MAX || h.n_hits > SCAN_HITS_MAX || h.n_names > SCAN_NAMES_MAX ||
 		h.n_tops > h.n_nodes)
 		return -EBADMSG;
-	if (len != sizeof(h) + h.n_nodes * sizeof(*t.nodes) + h.n_hits * sizeof(*t.hits) + h.n_names)
+	if (len !=
+		sizeof(h) + h.n_nodes * sizeof(*t.nodes) + h.n_hits * sizeof(*t.hits) + h.n_names)
 		return -EBADMSG;
 	if (h.sum != scan_cache_sum(p + sizeof(h), len - sizeof(h)))
 		return -EBADMSG;
@@ -144,7 +145,8 @@ static int read_exact(int fd, char *data, size_t len)
 
 int scan_cache_load(int dir_fd, const char *name, const char *key, struct scan_tree *ret)
 {
-	_cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_close_ int fd =
+		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	_cleanup_free_ char *data = NULL;
 	struct stat st;
 	int r;
@@ -153,8 +155,8 @@ int scan_cache_load(int dir_fd, const char *name, const char *key, struct scan_t
 		return -errno;
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022) || st.st_size < 1 ||
-		(uint64_t)st.st_size > CACHE_MAX)
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022) ||
+		st.st_size < 1 || (uint64_t)st.st_size > CACHE_MAX)
 		return -EPERM;
 	data = malloc((size_t)st.st_size);
 	if (!data)
@@ -173,8 +175,10 @@ static int write_tree(int fd, const char *key, const struct scan_tree *t)
 	size_t nodes = t->n_nodes * sizeof(*t->nodes), hits = t->n_hits * sizeof(*t->hits);
 	size_t len = sizeof(struct head) + nodes + hits + t->n_names;
 	_cleanup_free_ char *data = NULL;
-	struct head h = {
-		.n_nodes = t->n_nodes, .n_hits = t->n_hits, .n_names = t->n_names, .n_tops = t->n_tops};
+	struct head h = {.n_nodes = t->n_nodes,
+		.n_hits = t->n_hits,
+		.n_names = t->n_names,
+		.n_tops = t->n_tops};
 	char *p;
 
 	if (len > CACHE_MAX)
@@ -216,8 +220,7 @@ int scan_cache_store(int dir_fd, const char *name, const char *key, const struct
 
 static int open_ours(int at, const char *path)
 {
-	_cleanup_close_ int fd =
-		openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0)

@@ -4,12 +4,11 @@
  * first and last byte; what passes is compared by its last component, and only then does the
  * general matcher look at the whole path.
  */
-#include "plan/scan_tree.h"
-
 #include <errno.h>
 #include <limits.h>
 
 #include "base/path.h"
+#include "plan/scan_tree.h"
 
 static void classify(struct scan_pattern *p)
 {

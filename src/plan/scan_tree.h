@@ -70,8 +70,7 @@ struct scan_path {
 
 void scan_path_done(struct scan_path *p);
 /* root + "/" + the path of node `i`; 0 or -ENOMEM. */
-int scan_path_set(
-	struct scan_path *p, const char *root, const struct scan_tree *t, uint32_t i);
+int scan_path_set(struct scan_path *p, const char *root, const struct scan_tree *t, uint32_t i);
 int scan_path_add(struct scan_path *p, const char *name, size_t len);
 
 struct scan_pattern {
@@ -79,16 +78,21 @@ struct scan_pattern {
 	const char *last; /* what the last component must look like; NULL: anything */
 	const char *word; /* the literal part of `last` */
 	size_t word_len;
-	enum { SCAN_EXACT, SCAN_SUFFIX, SCAN_PREFIX, SCAN_GLOB } kind;
+	enum {
+		SCAN_EXACT,
+		SCAN_SUFFIX,
+		SCAN_PREFIX,
+		SCAN_GLOB
+	} kind;
 };
 
 struct scan_matcher {
 	struct scan_pattern *v;
 	size_t n, cap;
-	bool any;                      /* some pattern cannot be judged by first or last byte */
-	bool first[256], last[256];    /* bytes with which a name of interest begins or ends */
-	struct bawn_strlist tops;      /* where to begin, relative to the root; "" is the root */
-	struct bawn_strlist literal;   /* patterns that are plain paths */
+	bool any;                    /* some pattern cannot be judged by first or last byte */
+	bool first[256], last[256];  /* bytes with which a name of interest begins or ends */
+	struct bawn_strlist tops;    /* where to begin, relative to the root; "" is the root */
+	struct bawn_strlist literal; /* patterns that are plain paths */
 };
 
 int scan_matcher_make(struct bawn_arena *a, const char *root, const char *const *patterns,
@@ -113,7 +117,11 @@ struct scan_walk {
 	size_t reread, reread_stable, lookups;
 };
 
-enum { SCAN_UNKNOWN, SCAN_SAME, SCAN_CHANGED };
+enum {
+	SCAN_UNKNOWN,
+	SCAN_SAME,
+	SCAN_CHANGED
+};
 
 int scan_walk(struct scan_walk *w, struct bawn_error *err);
 /* Compare each directory of `t` with what is there now. `state` has t->n_nodes bytes, zeroed. */

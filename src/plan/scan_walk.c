@@ -167,8 +167,7 @@ static bool is_dir(int fd, const struct entry *e)
 	       S_ISDIR(st.st_mode);
 }
 
-static int take_entry(
-	struct scan_walk *w, uint32_t i, int fd, const struct entry *e, uint32_t *at)
+static int take_entry(struct scan_walk *w, uint32_t i, int fd, const struct entry *e, uint32_t *at)
 {
 	size_t len = strlen(e->name);
 	uint32_t old;
