@@ -15,8 +15,9 @@ struct bawn_git {
 	const char *common_dir; /* canonical; equals git_dir except in linked worktrees */
 	bool outside; /* git_dir or common_dir lies outside the workspace and must be bound */
 	/* Canonical or cleaned absolute paths, existing or not, that must not change: hooks,
-	 * config, config.worktree, core.hooksPath, include.path / includeIf targets inside the
-	 * workspace or gitdir, the same for each modules/<name> and worktrees/<name>, and the
+	 * config, config.worktree, commondir, gitdir, core.hooksPath, include.path / includeIf
+	 * targets inside the workspace or gitdir, the same for each modules/<name> and
+	 * worktrees/<name>, and the
 	 * `.git` file itself. */
 	struct bawn_strlist protect;
 	/* Directories outside the workspace that commit must write: common_dir or git_dir. */

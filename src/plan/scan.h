@@ -22,7 +22,11 @@ struct bawn_scan_stats {
 		reread; /* directories seen, entries known, directories read anew */
 };
 
-/* Symlinks are not followed, other file systems are entered, unreadable directories that could hide
- * a match are an error. The matches are canonical paths in *ret, sorted. */
+/*
+ * Symlinks are not followed, other file systems are entered. An unreadable directory that could
+ * hide a match (it is ours, or can be entered) is itself reported. A directory that matches is not
+ * looked into. The matches are canonical paths in *ret, sorted. A cache directory below the root is
+ * not used: the command could forge it.
+ */
 int bawn_scan(struct bawn_arena *a, const struct bawn_scan_options *o, struct bawn_strlist *ret,
 	struct bawn_scan_stats *ret_stats, struct bawn_error *err);
