@@ -216,12 +216,12 @@ static int verify(struct cli *cli, struct bawn_error *err)
 		else
 			bawn_buf_puts(b, ": NOT intact\n");
 	}
-	if (!intact) {
-		bawn_buf_puts(&cli->say, "bawn: audit log is not intact: ");
-		cli_puts_safe(&cli->say, report.problem);
-		bawn_buf_puts(&cli->say, "\n");
-	}
-	return intact ? 0 : CLI_EXIT_FAILED;
+	if (intact)
+		return 0;
+	(void)bawn_fail(
+		err, BAWN_ERR_AUDIT, -EBADMSG, "audit log is not intact: %s", report.problem);
+	cli_say(cli, err->msg);
+	return CLI_EXIT_FAILED;
 }
 
 #define OPT(name_, letter_, kind_, value_, words_, member_, help_)                          \

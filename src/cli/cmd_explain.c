@@ -442,9 +442,9 @@ static int explain(struct cli *cli, struct bawn_error *err)
 	}
 	if (ex.result.error.kind == BAWN_ERR_NONE)
 		return 0;
-	bawn_buf_puts(&cli->say, "bawn: would be refused: ");
-	cli_puts_safe(&cli->say, ex.result.error.msg);
-	bawn_buf_puts(&cli->say, "\n");
+	*err = ex.result.error;
+	(void)bawn_error_wrap(err, "would be refused");
+	cli_say(cli, err->msg);
 	return bawn_result_exit(&ex.result) ? bawn_result_exit(&ex.result) : BAWN_EXIT_REFUSED;
 }
 

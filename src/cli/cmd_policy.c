@@ -49,11 +49,8 @@ static bool check_one(struct cli *cli, const struct bawn_policy_source *base, co
 		cli_puts_safe(&cli->out, file ? file : "effective policy");
 		bawn_buf_puts(&cli->out, ": OK\n");
 	}
-	if (!ok) {
-		bawn_buf_puts(&cli->say, "bawn: ");
-		cli_puts_safe(&cli->say, err.msg);
-		bawn_buf_puts(&cli->say, "\n");
-	}
+	if (!ok)
+		cli_say(cli, err.msg);
 	return ok;
 }
 

@@ -133,7 +133,7 @@ static int report(struct cli *cli, const struct bawn_result *r, int result_fd,
 	if (remarks)
 		e = bawn_result_say(r, cli->colour_err, &cli->say);
 	else if (r->error.kind != BAWN_ERR_NONE)
-		bawn_buf_printf(&cli->say, "bawn: %s\n", r->error.msg);
+		cli_say(cli, r->error.msg);
 	if (e >= 0 && cli->verbose)
 		say_more(cli, r);
 	if (e >= 0 && cli->json)
@@ -183,7 +183,7 @@ static int run_checked(
 	r = report(cli, &result, result_fd, captured, err);
 	/* The command has run: 125 would say that it has not. */
 	if (r < 0 && result.started) {
-		bawn_buf_printf(&cli->say, "bawn: %s\n", err->msg);
+		cli_say(cli, err->msg);
 		return bawn_result_exit(&result) ? bawn_result_exit(&result) : CLI_EXIT_FAILED;
 	}
 	return r;

@@ -67,20 +67,20 @@ static void flush_say(struct cli *cli)
 	cli->say.len = 0;
 }
 
-static void say_error(struct cli *cli, const struct bawn_error *err)
+void cli_say(struct cli *cli, const char *text)
 {
 	struct bawn_buf *b = &cli->say;
 
 	bawn_buf_printf(b, "%sbawn:%s ", cli_colour(cli->colour_err, CLI_RED),
 		cli_colour(cli->colour_err, CLI_PLAIN));
-	cli_puts_safe(b, err->msg);
+	cli_puts_safe(b, text);
 	bawn_buf_puts(b, "\n");
 }
 
 /* The verb failed: say why, and for programs say it on standard output as well. */
 static int failed(struct cli *cli, const struct bawn_error *err)
 {
-	say_error(cli, err);
+	cli_say(cli, err->msg);
 	if (cli->json) {
 		struct bawn_buf *b = &cli->out;
 
@@ -173,7 +173,7 @@ int main(int argc, char **argv)
 	if (status < 0)
 		status = failed(&cli, &err);
 	if (cli_flush(&cli, &err) < 0) {
-		say_error(&cli, &err);
+		cli_say(&cli, err.msg);
 		status = status ? status : CLI_EXIT_FAILED;
 	}
 	flush_say(&cli);
