@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options that describe a run, shared by `run`, `explain` and `policy show`. Those that become
+ * policy are passed on as text: the policy reader knows what a size or a control is, and says so in
+ * the same words for a flag and for a file.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "cli/cli.h"
+
+static int handle_rw(struct cli *cli, const char *value, struct bawn_error *err)
+{
+	if (bawn_strlist_add(cli->arena, &cli->writable, value) < 0)
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	return cli_add_setting(cli, "filesystem.write", value, "--rw", err);
+}
+
+static int handle_env(struct cli *cli, const char *value, struct bawn_error *err)
+{
+	const char *eq = strchr(value, '=');
+
+	if (!*value || eq == value)
+		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
+			"option '--env' needs NAME or NAME=VALUE, not '%s'", value);
+	return cli_add_setting(
+		cli, eq ? "environment.set" : "environment.pass", value, "--env", err);
+}
+
+#define SETTING(name_, letter_, value_, words_, key_, help_)                                  \
+	{                                                                                     \
+		.name = (name_), .letter = (letter_), .kind = CLI_SETTING, .value = (value_), \
+		.words = (words_), .key = (key_), .help = (help_)                             \
+	}
+#define AT(name_, letter_, kind_, value_, words_, member_, help_)                           \
+	{                                                                                   \
+		.name = (name_), .letter = (letter_), .kind = (kind_), .value = (value_),   \
+		.words = (words_), .offset = offsetof(struct cli, member_), .help = (help_) \
+	}
+
+const struct cli_opt cli_policy_opts[] = {
+	AT("policy", 'p', CLI_LIST, "FILE", "@file", policies, "read a policy; may be repeated"),
+	AT("workspace", 'w', CLI_TEXT, "DIR", "@dir", workspace,
+		"the writable directory (default: the current one)"),
+	SETTING("ro", 0, "PATH", "@file", "filesystem.read", "let it read PATH"),
+	{.name = "rw",
+		.kind = CLI_HANDLER,
+		.value = "PATH",
+		.words = "@file",
+		.handle = handle_rw,
+		.help = "let it read and write PATH"},
+	SETTING("deny", 0, "PATH", "@file", "filesystem.deny",
+		"put a path or pattern out of reach"),
+	SETTING("deny-exec", 0, "DIR", "@dir", "filesystem.deny_exec", "execute nothing from DIR"),
+	SETTING("protect", 0, "NAME", "@file", "filesystem.protect",
+		"keep NAME in the workspace as it is"),
+	SETTING("net", 0, "MODE", "@netmode", "network.mode", "what of the network is reachable"),
+	SETTING("allow-host", 0, "HOST", NULL, "network.allow_hosts",
+		"let the egress proxy reach HOST"),
+	SETTING("loopback-port", 0, "PORT", NULL, "network.loopback_ports",
+		"let it reach this TCP port of the host's loopback"),
+	SETTING("unix-socket", 0, "PATH", "@file", "network.unix_sockets",
+		"let it connect to this socket of the host"),
+	SETTING("device", 0, "PATH", "@file", "devices", "grant a device node"),
+	{.name = "env",
+		.letter = 'e',
+		.kind = CLI_HANDLER,
+		.value = "NAME[=VALUE]",
+		.handle = handle_env,
+		.help = "pass a variable on, or set one"},
+	SETTING("memory", 'm', "SIZE", NULL, "limits.memory", "memory of the whole tree"),
+	SETTING("cpus", 0, "N", NULL, "limits.cpus", "processors, 0.5 is half of one"),
+	SETTING("pids", 0, "N", NULL, "limits.processes", "processes and threads"),
+	SETTING("files", 0, "N", NULL, "limits.files", "open files of each process"),
+	SETTING("disk", 0, "SIZE", NULL, "limits.disk", "private temporary space"),
+	SETTING("timeout", 0, "TIME", NULL, "limits.time", "wall-clock time: 500ms, 30s, 5m, 1h"),
+	SETTING("output-limit", 0, "SIZE", NULL, "limits.output",
+		"bytes of standard output and error"),
+	SETTING("allow-syscall", 0, "NAME", NULL, "syscalls.allow",
+		"allow a system call beyond the profile"),
+	SETTING("deny-syscall", 0, "NAME", NULL, "syscalls.deny", "refuse a system call"),
+	SETTING("backend", 'b', "NAME", "@backend", "backend", "which wall; auto takes what fits"),
+	SETTING("level", 0, "LEVEL", "@level", "level", "isolation level at least"),
+	SETTING("isolation", 0, "WORD", "@isolation", "isolation", "isolation asked for"),
+	SETTING("allow-missing", 0, "CONTROL", "@control", "allow_missing",
+		"run even if this control cannot be enforced"),
+	{NULL},
+};
+
+const struct cli_opt cli_call_opts[] = {
+	AT("cwd", 'C', CLI_TEXT, "DIR", "@dir", cwd, "start in DIR, inside the workspace"),
+	AT("pty", 't', CLI_FLAG, NULL, NULL, pty, "give it a terminal of its own"),
+	AT("tool", 0, CLI_TEXT, "NAME", NULL, tool, "tool of the agent, for rules and records"),
+	AT("agent", 0, CLI_TEXT, "NAME", NULL, agent, "agent, for rules and records"),
+	AT("session", 0, CLI_TEXT, "NAME", NULL, session, "session, for the records"),
+	{NULL},
+};
+
+/*
+ * The name of `path` relative to the workspace if it is at or below a name that is protected by
+ * default, else NULL. Names that a policy protects on top of those stay protected.
+ */
+static const char *protected_name(struct cli *cli, const char *workspace, const char *path)
+{
+	const char *full = bawn_path_join(cli->arena, workspace, path);
+	const char *names = BAWN_DEFAULT_PROTECT;
+	const char *rel;
+
+	if (!full || !bawn_path_under(full, workspace) || !strcmp(full, workspace))
+		return NULL;
+	rel = full + strlen(workspace) + (strcmp(workspace, "/") != 0);
+	while (*names) {
+		size_t len = strcspn(names, ",");
+
+		if (!strncmp(rel, names, len) && (!rel[len] || rel[len] == '/'))
+			return rel;
+		names += len + (names[len] == ',');
+	}
+	return NULL;
+}
+
+/* Whoever grants `--rw .git/hooks` means it: the grant alone would leave it read-only. */
+static int unprotect_granted(struct cli *cli, const char *workspace, struct bawn_error *err)
+{
+	for (size_t i = 0; i < cli->writable.n; i++) {
+		const char *name = protected_name(cli, workspace, cli->writable.v[i]);
+		int r = name ? cli_add_setting(cli, "filesystem.unprotect", name, "--rw", err) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int cli_policy_source(struct cli *cli, struct bawn_policy_source *ret, struct bawn_error *err)
+{
+	const char *given = cli->workspace ? cli->workspace : ".";
+	const char *workspace = NULL;
+	int r = bawn_path_resolve(cli->arena, given, &workspace);
+
+	if (r < 0) {
+		errno = -r;
+		return bawn_fail(err, BAWN_ERR_CALL, r, "workspace '%s': %m", given);
+	}
+	r = unprotect_granted(cli, workspace, err);
+	if (r < 0)
+		return r;
+	*ret = (struct bawn_policy_source){
+		.workspace = workspace,
+		.files = cli->policies.v,
+		.settings = cli->settings,
+		.n_settings = cli->n_settings,
+	};
+	return 0;
+}
+
+int cli_run_input(struct cli *cli, struct bawn_run_input *ret, struct bawn_error *err)
+{
+	struct bawn_policy_source source;
+	int r = cli_policy_source(cli, &source, err);
+
+	if (r < 0)
+		return r;
+	*ret = (struct bawn_run_input){
+		.call = {.argv = cli->args.v,
+			.envp = cli->envp,
+			.workspace = source.workspace,
+			.cwd = cli->cwd,
+			.tool = cli->tool,
+			.agent = cli->agent,
+			.session = cli->session},
+		.policy = source,
+		.pty = cli->pty,
+		.stdin_fd = -1,
+		.outlets = {.out_fd = -1, .err_fd = -1, .terminal_fd = -1},
+	};
+	return 0;
+}
