@@ -61,8 +61,7 @@ static void child(const struct bawn_process *p, int report)
 			(char *const *)(uintptr_t)p->plan->envp);
 	}
 	e = errno;
-	(void)write(report, &e, sizeof(e));
-	_exit(127);
+	_exit(write(report, &e, sizeof(e)) == sizeof(e) ? 127 : 126);
 }
 
 int bawn_process_start(struct bawn_instance *in, struct bawn_error *err)
