@@ -2,18 +2,17 @@
 #pragma once
 
 /*
- * System calls that Debian 12's libc has no wrapper for, and the constants of kernels newer than its
- * headers. All wrappers return -1 with errno, as libc would.
+ * System calls that Debian 12's libc has no wrapper for, and the constants of kernels newer than
+ * its headers. All wrappers return -1 with errno, as libc would.
  */
 
 #include <stdint.h>
 #include <unistd.h>
 
+#include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
-
-#include <linux/openat2.h>
 
 static inline int bawn_openat2(int dirfd, const char *path, uint64_t flags, uint64_t resolve)
 {

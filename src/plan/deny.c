@@ -10,32 +10,30 @@
 #include "plan/build.h"
 #include "plan/scan.h"
 
-/* True if the command could read it were it not hidden. */
-static bool in_reach(const struct plan_builder *b, const char *path)
+static bool is_visible(const struct plan_builder *b, const char *path)
 {
 	const struct bawn_mount *m = plan_cover(b, path);
-	struct stat st;
 
-	if (!m || m->kind == BAWN_MNT_SCRATCH || m->kind == BAWN_MNT_HIDE || lstat(path, &st) < 0)
-		return false;
-	/* what we neither own nor can read, the command (same user, fewer rights) cannot read
-	 * either */
-	return geteuid() == 0 || st.st_uid == geteuid() ||
-	       faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0;
+	return m && m->kind != BAWN_MNT_SCRATCH && m->kind != BAWN_MNT_HIDE;
 }
 
 static int hide(struct plan_builder *b, const char *path, struct bawn_error *err)
 {
 	struct stat st;
 
+	if (!is_visible(b, path) || lstat(path, &st) < 0)
+		return 0;
 	/* a symlink's name leads to something: that must not be read either */
-	if (lstat(path, &st) < 0 ||
-		(S_ISLNK(st.st_mode) && bawn_path_resolve(b->a, path, &path) < 0))
+	if (S_ISLNK(st.st_mode) && (bawn_path_resolve(b->a, path, &path) < 0 ||
+					   !is_visible(b, path) || lstat(path, &st) < 0))
 		return 0;
 	if (bawn_path_under(b->c->workspace, path))
 		return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
 			"the workspace '%s' lies in the denied path '%s'", b->c->workspace, path);
-	if (!in_reach(b, path))
+	/* what we neither own nor can read, the command (same user, fewer rights) cannot read
+	 * either */
+	if (geteuid() != 0 && st.st_uid != geteuid() &&
+		faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0)
 		return 0;
 	if (bawn_strlist_add(b->a, &b->deny, path) < 0)
 		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");

@@ -79,7 +79,8 @@ static int keep(struct plan_builder *b, const char *path, const char *rule, stru
 		err);
 }
 
-/* Walk from `root` (writable, exists) towards `path`, component by component. */
+/* Walk from `root` (writable, exists) towards `path`, component by component. 1 if a symlink is on
+ * the way: what it leads to has to be looked at apart. */
 static int protect_path(struct plan_builder *b, const char *root, const char *path,
 	const char *rule, struct bawn_error *err)
 {
@@ -139,12 +140,13 @@ static int protect_one(
 	if (!root)
 		return 0;
 	r = protect_path(b, root, path, rule, err);
-	if (r < 0 || bawn_path_resolve(b->a, path, &real) < 0 || !strcmp(real, path))
-		return r;
+	if (r <= 0 || bawn_path_resolve(b->a, path, &real) < 0)
+		return r < 0 ? r : 0;
 	/* reached through a symlink: what it really is must stay as well, if it is writable at all
 	 */
 	root = writable_root(b, real);
-	return root && strcmp(root, real) != 0 ? protect_path(b, root, real, rule, err) : 0;
+	r = root && strcmp(root, real) != 0 ? protect_path(b, root, real, rule, err) : 0;
+	return r < 0 ? r : 0;
 }
 
 /* Our own files, should they lie where the command can write: policy files, the audit log, the

@@ -57,12 +57,12 @@ enum bawn_shellmode {
 };
 
 #define BAWN_DEFAULT_SYSTEM "/usr,/bin,/sbin,/lib,/lib32,/lib64,/libx32,/etc,/opt,/nix/store"
-#define BAWN_DEFAULT_DENY                                                                                 \
-	"~/.ssh,~/.aws,~/.gnupg,~/.kube,~/.docker,~/.azure,~/.config/gcloud,~/.config/gh,~/.netrc,"       \
-	"~/.npmrc,~/.pypirc,~/.git-credentials,~/.local/share/keyrings,~/.password-store,~/.config/bawn," \
-	"~/.local/state/bawn,~/.local/share/bawn,/etc/shadow,/etc/shadow-,/etc/gshadow,/etc/gshadow-,"    \
-	"/etc/sudoers,/etc/sudoers.d,/etc/ssl/private,/etc/ssh/ssh_host_*_key,/etc/bawn,"                 \
-	"/etc/security/opasswd,/etc/krb5.keytab,/etc/machine-id"
+#define BAWN_DEFAULT_DENY                                                                                                                             \
+	"~/.ssh,~/.aws,~/.gnupg,~/.kube,~/.docker,~/.azure,~/.config/gcloud,~/.config/gh,~/.netrc,"                                                   \
+	"~/.npmrc,~/.pypirc,~/.git-credentials,~/.local/share/keyrings,~/.password-store,~/.config/bawn,"                                             \
+	"~/.local/state/bawn,~/.local/share/bawn,/etc/shadow,/etc/shadow-,/etc/gshadow,/etc/gshadow-,"                                                \
+	"/etc/sudoers,/etc/sudoers.d,/etc/ssl/private,/etc/ssh/ssh_host_rsa_key,/etc/ssh/ssh_host_ecdsa_key,/etc/ssh/ssh_host_ed25519_key,/etc/bawn," \
+	"/etc/security/opasswd,/etc/krb5.keytab"
 #define BAWN_DEFAULT_PROTECT                                                                    \
 	".git/hooks,.git/config,.git/config.worktree,.claude,.codex,.cursor,.gemini,.mcp.json," \
 	".vscode,.idea,.envrc,.bawn.yaml,.cursorrules,.windsurfrules,.devcontainer"
@@ -134,7 +134,7 @@ struct bawn_policy {
 	struct bawn_pairs named;         /* tools.*, actions.*, sequences.*, scan_modes.*, … */
 	struct bawn_mount_entry *mounts; /* enforcement.docker.mounts */
 	size_t n_mounts;
-	const char *const *files;      /* policy files that were read, canonical */
+	const char *const *files; /* policy files that were read, canonical */
 	size_t n_files;
 	const char *workspace;         /* canonical */
 	const char *home;              /* canonical, or NULL */

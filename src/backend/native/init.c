@@ -61,12 +61,9 @@ static void tell(const struct state *s, const struct bawn_init_msg *msg)
 
 static int step_settle(struct state *s, struct bawn_error *err)
 {
-	struct sigaction dfl = {.sa_handler = SIG_DFL};
 	sigset_t all;
 
 	(void)prctl(PR_SET_NAME, "bawn-init");
-	for (int sig = 1; sig < NSIG; sig++)
-		(void)sigaction(sig, &dfl, NULL);
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	if (!HOLE("setsid") && setsid() < 0)

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 
 #include <linux/landlock.h>
-#include <sys/stat.h>
 
 #include "backend/native/hole.h"
 #include "backend/native/wall.h"
@@ -55,21 +54,20 @@ static int allow(const struct rules *r, const char *path, uint64_t access, struc
 {
 	struct bawn_landlock_path_beneath rule = {.allowed_access = access & r->handled};
 	_cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
-	struct stat st;
+	int e;
 
 	if (fd < 0)
 		return errno == ENOENT ? -ENOENT
 				       : bawn_fail(err, BAWN_ERR_BACKEND, -errno,
 						 "landlock: cannot open '%s': %m", path);
-	if (fstat(fd, &st) < 0)
-		return bawn_fail(
-			err, BAWN_ERR_BACKEND, -errno, "landlock: cannot look at '%s': %m", path);
-	if (!S_ISDIR(st.st_mode))
-		rule.allowed_access &= ~DIR_ONLY;
-	if (!rule.allowed_access)
-		return 0;
 	rule.parent_fd = fd;
-	if (bawn_landlock_add_path(r->fd, &rule) < 0)
+	e = bawn_landlock_add_path(r->fd, &rule);
+	if (e < 0 && errno == EINVAL) { /* not a directory: rights that only directories have are
+					   refused */
+		rule.allowed_access &= ~DIR_ONLY;
+		e = bawn_landlock_add_path(r->fd, &rule);
+	}
+	if (e < 0)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "landlock: cannot grant '%s': %m", path);
 	return 0;
@@ -117,30 +115,40 @@ static int allow_plan(const struct rules *r, const struct bawn_plan *plan, struc
 	return 0;
 }
 
+/* The fresh root holds nothing but what was granted: few rules do. */
+static const struct basic {
+	const char *path;
+	uint64_t access;
+} basics_full[] = {
+	{"/proc", READ},
+	{"/dev", READ | NODE},
+	{"/", LANDLOCK_ACCESS_FS_READ_DIR},
+	{NULL, 0},
+};
+
+static const struct basic basics_landlock[] = {
+	{"/proc", READ},
+	{"/dev/null", NODE},
+	{"/dev/zero", NODE},
+	{"/dev/full", NODE},
+	{"/dev/random", NODE},
+	{"/dev/urandom", NODE},
+	{"/dev/tty", NODE},
+	{"/dev/pts", READ | NODE},
+	{NULL, 0},
+};
+
 static int allow_basics(const struct rules *r, const struct bawn_plan *plan, struct bawn_error *err)
 {
-	static const struct {
-		const char *path;
-		uint64_t access;
-	} always[] = {
-		{"/proc", READ},
-		{"/dev/null", NODE},
-		{"/dev/zero", NODE},
-		{"/dev/full", NODE},
-		{"/dev/random", NODE},
-		{"/dev/urandom", NODE},
-		{"/dev/tty", NODE},
-		{"/dev/pts", READ | NODE},
-	};
+	const struct basic *b = plan->tier == BAWN_TIER_FULL ? basics_full : basics_landlock;
 
-	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
-		int e = allow(r, always[i].path, always[i].access, err);
+	for (; b->path; b++) {
+		int e = allow(r, b->path, b->access, err);
 
 		if (e < 0 && e != -ENOENT)
 			return e;
 	}
-	/* in the fresh root there is nothing to list but what was granted */
-	return plan->tier == BAWN_TIER_FULL ? allow(r, "/", LANDLOCK_ACCESS_FS_READ_DIR, err) : 0;
+	return 0;
 }
 
 int bawn_wall_landlock(const struct bawn_plan *plan, struct bawn_error *err)

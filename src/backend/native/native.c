@@ -71,7 +71,7 @@ static uint64_t clone_flags(const struct bawn_plan *plan)
 
 static pid_t clone_init(const struct bawn_plan *plan, int *ret_pidfd)
 {
-	struct clone_args args = {.flags = clone_flags(plan) | CLONE_PIDFD,
+	struct clone_args args = {.flags = clone_flags(plan) | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
 		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
 		.exit_signal = SIGCHLD};
 

@@ -18,7 +18,10 @@
 #include "base/io.h"
 #include "base/sys.h"
 
-#define SCRATCH "/.scratch" /* where the private space is attached while its parts are bound */
+/* Where the private space, and the empty things that hide others, are attached while parts of them
+ * are bound. */
+#define SCRATCH ".scratch"
+#define NOTHING ".nothing"
 
 struct builder {
 	const struct bawn_plan *plan;
@@ -29,12 +32,27 @@ struct builder {
 	unsigned n_scratch;
 };
 
-/* What is masked in /proc: host state that no command needs, or that leaks about the host. */
-static const char *const proc_masked[] = {"acpi", "asound", "bus", "fs", "irq", "kcore",
-	"key-users", "keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats",
-	"sched_debug", "scsi", "sysrq-trigger", "timer_list", "timer_stats"};
+/* What is masked in /proc: host state that no command needs. The rest is read-only. */
+static const struct {
+	const char *path;
+	bool dir;
+} proc_masked[] = {
+	{"proc/acpi", true},
+	{"proc/asound", true},
+	{"proc/scsi", true},
+	{"proc/kcore", false},
+	{"proc/key-users", false},
+	{"proc/keys", false},
+	{"proc/kmsg", false},
+	{"proc/latency_stats", false},
+	{"proc/sched_debug", false},
+	{"proc/sysrq-trigger", false},
+	{"proc/timer_list", false},
+	{"proc/timer_stats", false},
+};
 
-static const char *const dev_nodes[] = {"null", "zero", "full", "random", "urandom", "tty"};
+static const char *const dev_nodes[] = {
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
 
 static int new_fs(
 	const char *type, const char *const *options, unsigned attrs, struct bawn_error *err)
@@ -60,6 +78,14 @@ static int attach(int tree, int at, const char *what, struct bawn_error *err)
 {
 	if (move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot attach '%s': %m", what);
+	return 0;
+}
+
+/* Attach at a path whose parents are ours: no symlink of the host can be on the way. */
+static int attach_at(const struct builder *b, int tree, const char *path, struct bawn_error *err)
+{
+	if (move_mount(tree, "", b->root, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot attach '/%s': %m", path);
 	return 0;
 }
 
@@ -168,6 +194,11 @@ static int clone_tree(int dirfd, const char *src, uint64_t attrs)
 	return TAKE_FD(fd);
 }
 
+static bool is_top_level(const char *path)
+{
+	return path[0] == '/' && path[1] && !strchr(path + 1, '/');
+}
+
 static int bind(
 	const struct builder *b, const struct bawn_mount *m, uint64_t attrs, struct bawn_error *err)
 {
@@ -188,6 +219,8 @@ static int bind(
 	if (S_ISLNK(st.st_mode))
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -ELOOP, "'%s' turned into a symlink", m->src);
+	if (S_ISDIR(st.st_mode) && is_top_level(m->dst) && mkdirat(b->root, m->dst + 1, 0755) == 0)
+		return attach_at(b, tree, m->dst + 1, err);
 	at = mount_point(b, m->dst, S_ISDIR(st.st_mode) ? S_IFDIR : S_IFREG, err);
 	if (at < 0)
 		return at;
@@ -221,7 +254,9 @@ static int do_scratch(struct builder *b, const struct bawn_mount *m, struct bawn
 	char name[16];
 
 	(void)snprintf(name, sizeof(name), "%u", b->n_scratch++);
-	if (mkdirat(b->scratch, name, 0755) < 0 || fchmodat(b->scratch, name, 01777, 0) < 0)
+	/* "0700" for a home; a place for temporary files is anybody's, as on the host */
+	if (mkdirat(b->scratch, name, 0700) < 0 ||
+		(!m->src && fchmodat(b->scratch, name, 01777, 0) < 0))
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '%s': %m", m->dst);
 	tree = clone_tree(b->scratch, name, m->no_exec ? MOUNT_ATTR_NOEXEC : 0);
 	if (tree < 0) {
@@ -252,6 +287,12 @@ static int do_symlink(struct builder *b, const struct bawn_mount *m, struct bawn
 	return 0;
 }
 
+static int clone_nothing(const struct builder *b, bool dir)
+{
+	return open_tree(b->root, dir ? NOTHING "/dir" : NOTHING "/file",
+		OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+}
+
 /* What is there is covered by an empty, unreadable twin. Gone meanwhile: nothing to hide. */
 static int do_hide(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
 {
@@ -261,22 +302,16 @@ static int do_hide(struct builder *b, const struct bawn_mount *m, struct bawn_er
 
 	if (HOLE("hide"))
 		return 0;
-	if (at < 0)
-		return errno == ENOENT || errno == ENOTDIR
-			       ? 0
-			       : bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot hide '%s': %m",
-					 m->dst);
-	if (fstat(at, &st) < 0)
+	if (at < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (at < 0 || fstat(at, &st) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot hide '%s': %m", m->dst);
 	if (S_ISLNK(st.st_mode)) /* its target is what counts, and that is hidden or absent itself
 				  */
 		return 0;
-	tree = clone_tree(b->scratch, S_ISDIR(st.st_mode) ? "none-dir" : "none",
-		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
-	if (tree < 0) {
-		errno = -tree;
-		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot hide '%s': %m", m->dst);
-	}
+	tree = clone_nothing(b, S_ISDIR(st.st_mode));
+	if (tree < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot hide '%s': %m", m->dst);
 	return attach(tree, at, m->dst, err);
 }
 
@@ -312,13 +347,26 @@ static int do_mount(struct builder *b, const struct bawn_mount *m, struct bawn_e
 	return how[m->kind](b, m, err);
 }
 
+static int mask_proc(const struct builder *b, struct bawn_error *err)
+{
+	for (size_t i = 0; i < sizeof(proc_masked) / sizeof(proc_masked[0]); i++) {
+		_cleanup_close_ int tree = clone_nothing(b, proc_masked[i].dir);
+
+		if (tree < 0 || (move_mount(tree, "", b->root, proc_masked[i].path,
+					 MOVE_MOUNT_F_EMPTY_PATH) < 0 &&
+					errno != ENOENT))
+			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot mask '/%s': %m",
+				proc_masked[i].path);
+	}
+	return 0;
+}
+
 static int make_proc(struct builder *b, struct bawn_error *err)
 {
 	static const char *const none[] = {NULL};
 	_cleanup_close_ int proc =
 		new_fs("proc", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
 	struct mount_attr ro = {.attr_set = MOUNT_ATTR_RDONLY};
-	_cleanup_close_ int at = -1;
 	int r;
 
 	if (proc < 0)
@@ -328,18 +376,20 @@ static int make_proc(struct builder *b, struct bawn_error *err)
 		(void)bawn_write_small(proc, "sys/vm/memfd_noexec", "1");
 	if (mount_setattr(proc, "", AT_EMPTY_PATH, &ro, sizeof(ro)) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make /proc read-only: %m");
-	at = mount_point(b, "/proc", S_IFDIR, err);
-	if (at < 0)
-		return at;
-	r = attach(proc, at, "/proc", err);
-	for (size_t i = 0; r == 0 && i < sizeof(proc_masked) / sizeof(proc_masked[0]); i++) {
-		char path[64];
-		struct bawn_mount m = {.kind = BAWN_MNT_HIDE, .dst = path};
+	if (mkdirat(b->root, "proc", 0555) < 0 && errno != EEXIST)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '/proc': %m");
+	r = attach_at(b, proc, "proc", err);
+	return r < 0 ? r : mask_proc(b, err);
+}
 
-		(void)snprintf(path, sizeof(path), "/proc/%s", proc_masked[i]);
-		r = do_hide(b, &m, err);
-	}
-	return r;
+static int make_node(const struct builder *b, const char *path, struct bawn_error *err)
+{
+	_cleanup_close_ int tree = open_tree(
+		AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+
+	if (tree < 0 || mknodat(b->root, path + 1, S_IFREG | 0600, 0) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot bind '%s': %m", path);
+	return attach_at(b, tree, path + 1, err);
 }
 
 static int make_dev(struct builder *b, struct bawn_error *err)
@@ -350,17 +400,14 @@ static int make_dev(struct builder *b, struct bawn_error *err)
 	static const char *const pts[] = {"ptmxmode", "0666", "mode", "0600", NULL};
 	_cleanup_close_ int devpts =
 		new_fs("devpts", pts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
-	_cleanup_close_ int at = -1;
 
 	if (devpts < 0)
 		return devpts;
+	if (mkdirat(b->root, "dev", 0755) < 0 || mkdirat(b->root, "dev/pts", 0755) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '/dev': %m");
 	for (size_t i = 0; i < sizeof(dev_nodes) / sizeof(dev_nodes[0]); i++) {
-		char path[32];
-		struct bawn_mount m = {.kind = BAWN_MNT_DEVICE, .src = path, .dst = path};
-		int r;
+		int r = make_node(b, dev_nodes[i], err);
 
-		(void)snprintf(path, sizeof(path), "/dev/%s", dev_nodes[i]);
-		r = do_node(b, &m, err);
 		if (r < 0)
 			return r;
 	}
@@ -368,8 +415,23 @@ static int make_dev(struct builder *b, struct bawn_error *err)
 		if (symlinkat(links[i][0], b->root, links[i][1]) < 0)
 			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '/%s': %m",
 				links[i][1]);
-	at = mount_point(b, "/dev/pts", S_IFDIR, err);
-	return at < 0 ? at : attach(devpts, at, "/dev/pts", err);
+	return attach_at(b, devpts, "dev/pts", err);
+}
+
+/* Empty and without any permission, on a read-only mount: what hidden paths turn into. */
+static int make_nothing(struct builder *b, struct bawn_error *err)
+{
+	_cleanup_close_ int tree = -1;
+
+	if (mkdirat(b->root, NOTHING, 0755) < 0 || mkdirat(b->root, NOTHING "/dir", 0) < 0 ||
+		mknodat(b->root, NOTHING "/file", S_IFREG, 0) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot fill the new root: %m");
+	tree = clone_tree(b->root, NOTHING, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+	if (tree < 0) {
+		errno = -tree;
+		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot fill the new root: %m");
+	}
+	return attach_at(b, tree, NOTHING, err);
 }
 
 static int make_scratch(struct builder *b, struct bawn_error *err)
@@ -377,7 +439,6 @@ static int make_scratch(struct builder *b, struct bawn_error *err)
 	char size[32], inodes[32];
 	uint64_t bytes = b->plan->limits.disk;
 	const char *options[] = {"mode", "0755", "size", size, "nr_inodes", inodes, NULL};
-	_cleanup_close_ int at = -1;
 	struct stat st;
 	int fd;
 
@@ -390,22 +451,14 @@ static int make_scratch(struct builder *b, struct bawn_error *err)
 	(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)bytes);
 	if (bytes == BAWN_UNLIMITED || HOLE("disk"))
 		options[2] = NULL;
-	if (b->scratch >= 0)
-		return 0;
 	b->scratch = fd = new_fs("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	if (fd < 0)
 		return fd;
-	at = mount_point(b, SCRATCH, S_IFDIR, err);
-	if (at < 0)
-		return at;
-	if (attach(fd, at, SCRATCH, err) < 0)
-		return -EIO;
-	if (fstat(fd, &st) < 0 || mkdirat(fd, "none-dir", 0) < 0 ||
-		mknodat(fd, "none", S_IFREG, 0) < 0)
+	if (mkdirat(b->root, SCRATCH, 0700) < 0 || fstat(fd, &st) < 0)
 		return bawn_fail(
-			err, BAWN_ERR_BACKEND, -errno, "cannot fill the private space: %m");
+			err, BAWN_ERR_BACKEND, -errno, "cannot make the private space: %m");
 	b->scratch_dev = st.st_dev;
-	return 0;
+	return attach_at(b, fd, SCRATCH, err);
 }
 
 /* From here on the new root is "/", and nothing of the old one can be reached. */
@@ -415,8 +468,12 @@ static int enter(const struct builder *b, struct bawn_error *err)
 
 	if (fchdir(b->root) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot enter the new root: %m");
-	if (umount2("." SCRATCH, MNT_DETACH) < 0 ||
-		unlinkat(b->root, SCRATCH + 1, AT_REMOVEDIR) < 0)
+	/* what was bound from them stays, without a name */
+	if (umount2(SCRATCH, MNT_DETACH) < 0 || umount2(NOTHING, MNT_DETACH) < 0 ||
+		unlinkat(b->root, NOTHING "/file", 0) < 0 ||
+		unlinkat(b->root, NOTHING "/dir", AT_REMOVEDIR) < 0 ||
+		unlinkat(b->root, NOTHING, AT_REMOVEDIR) < 0 ||
+		unlinkat(b->root, SCRATCH, AT_REMOVEDIR) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot tidy the new root: %m");
 	if (mount_setattr(b->root, "", AT_EMPTY_PATH, &ro, sizeof(ro)) < 0)
 		return bawn_fail(
@@ -435,17 +492,14 @@ static int build(struct builder *b, struct bawn_error *err)
 	const struct bawn_plan *plan = b->plan;
 	int r = make_scratch(b, err);
 
-	if (r < 0)
-		return r;
-	r = make_dev(b, err);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < plan->n_mounts; i++) {
+	if (r >= 0)
+		r = make_nothing(b, err);
+	if (r >= 0)
+		r = make_dev(b, err);
+	for (size_t i = 0; r >= 0 && i < plan->n_mounts; i++)
 		r = do_mount(b, &plan->mounts[i], err);
-		if (r < 0)
-			return r;
-	}
-	r = make_proc(b, err);
+	if (r >= 0)
+		r = make_proc(b, err);
 	return r < 0 ? r : enter(b, err);
 }
 
