@@ -21,6 +21,7 @@ ALLOWED = {  # folder: what it may include besides itself
     "result": {"base", "call", "verdict", "plan", "backend", "supervise", "policy"},
     "audit": BASE,
     "pipeline": PLAN | {"backend", "supervise", "result", "audit"},
+    "api": PLAN | {"backend", "supervise", "result", "audit", "pipeline"},
     "cli": PLAN | {"backend", "supervise", "result", "audit", "pipeline"},
 }
 
