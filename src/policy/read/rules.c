@@ -279,6 +279,10 @@ static int unknown(const struct bawn_reader *r, const struct keys *k, const stru
 	if (!s.best_len)
 		return bawn_bad(
 			r->c, &at, -EINVAL, "unknown key '%s'", bawn_quote(r->c->a, n->key));
+	if (!strncmp(n->key, s.best, s.best_len) && !n->key[s.best_len])
+		return bawn_bad(r->c, &at, -EINVAL,
+			"unknown key '%s', write its parts as sections, one below the other",
+			n->key);
 	return bawn_bad(r->c, &at, -EINVAL, "unknown key '%s', did you mean '%.*s'?",
 		bawn_quote(r->c->a, n->key), (int)s.best_len, s.best);
 }
