@@ -251,21 +251,18 @@ static int apply_node(const struct bawn_reader *r, const struct keys *k, const s
 /* Offer the key that stands where `pattern` has its k->n'th word. */
 static void offer(struct bawn_suggest *s, const struct keys *k, const char *pattern)
 {
-	const struct keys parent = {.n = k->n - 1};
-	struct keys p = parent;
+	struct keys p = *k;
 	const char *star = NULL, *at = pattern;
 
-	memcpy(p.v, k->v, sizeof(p.v));
-	if (match_path(pattern, &p, &star) == MATCH_PREFIX) {
-		for (size_t i = 0; i < p.n; i++)
-			at += strcspn(at, ".") + 1;
-		bawn_suggest_offer(s, at, strcspn(at, "."));
-	} else if (k->n == 1) {
-		/* the last word of a longer key: "memory" for limits.memory */
-		at = strrchr(pattern, '.');
-		if (at && !strcmp(at + 1, s->word))
-			bawn_suggest_offer(s, pattern, strlen(pattern));
-	}
+	p.n--;
+	if (match_path(pattern, &p, &star) != MATCH_PREFIX)
+		return;
+	for (size_t i = 0; i < p.n; i++)
+		at += strcspn(at, ".") + 1;
+	bawn_suggest_offer(s, at, strcspn(at, "."));
+	/* the last word of a longer key: "memory" for limits.memory */
+	if (k->n == 1)
+		bawn_suggest_offer(s, pattern, strlen(pattern));
 }
 
 static int unknown(const struct bawn_reader *r, const struct keys *k, const struct bawn_node *n)
@@ -282,6 +279,10 @@ static int unknown(const struct bawn_reader *r, const struct keys *k, const stru
 	if (!s.best_len)
 		return bawn_bad(
 			r->c, &at, -EINVAL, "unknown key '%s'", bawn_quote(r->c->a, n->key));
+	if (!strncmp(n->key, s.best, s.best_len) && !n->key[s.best_len])
+		return bawn_bad(r->c, &at, -EINVAL,
+			"unknown key '%s', write its parts as sections, one below the other",
+			n->key);
 	return bawn_bad(r->c, &at, -EINVAL, "unknown key '%s', did you mean '%.*s'?",
 		bawn_quote(r->c->a, n->key), (int)s.best_len, s.best);
 }

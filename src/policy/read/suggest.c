@@ -42,7 +42,7 @@ void bawn_suggest_offer(struct bawn_suggest *s, const char *name, size_t len)
 	d = distance(s->word, n, name, len);
 	/* the whole key of a section's last word: not near, but right */
 	if (len > n && name[len - n - 1] == '.' && !strncmp(name + len - n, s->word, n))
-		d = near;
+		d = 0;
 	if (d > near || (s->best_len && d >= s->distance))
 		return;
 	s->best = name;

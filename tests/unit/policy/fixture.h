@@ -4,6 +4,7 @@
 /* A scratch workspace and a policy loaded from texts, one per layer. */
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdarg.h>
 
@@ -51,14 +52,34 @@ static inline void make_dir(const char *name)
 	ASSERT_EQ(mkdir(path, 0755), 0);
 }
 
-/* Relative to a directory that each test makes for itself; left to the system's cleaner of /tmp. */
+static char top[] = "/tmp/bawn-policy-XXXXXX";
+
+__attribute__((constructor)) static void make_top(void)
+{
+	if (!mkdtemp(top) || chmod(top, 0755) < 0)
+		_exit(1);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+	(void)st, (void)kind, (void)where;
+	return remove(path);
+}
+
+/* Runs in the parent only: tests end with _exit(). */
+__attribute__((destructor)) static void remove_top(void)
+{
+	(void)nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static inline void setup(void)
 {
 	static char path[PATH_MAX];
-	char name[] = "/tmp/bawn-policy-XXXXXX";
+	char name[64];
 
 	if (arena)
 		return;
+	(void)snprintf(name, sizeof(name), "%s/XXXXXX", top);
 	ASSERT_TRUE(mkdtemp(name) != NULL);
 	ASSERT_TRUE(realpath(name, scratch) != NULL);
 	ASSERT_EQ(chmod(scratch, 0755), 0);
