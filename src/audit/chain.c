@@ -152,7 +152,7 @@ static int fill(struct audit_lines *l)
 	size_t room;
 	ssize_t n;
 
-	if (l->used) {
+	if (l->used && l->buf) {
 		memmove(l->buf, l->buf + l->used, l->len - l->used);
 		l->len -= l->used;
 		l->used = 0;
@@ -190,7 +190,7 @@ int audit_lines_next(struct audit_lines *l, const char **line, size_t *len)
 	for (;;) {
 		size_t have = l->len - l->used;
 		char *from = l->buf ? l->buf + l->used : NULL;
-		char *nl = have > seen ? memchr(from + seen, '\n', have - seen) : NULL;
+		char *nl = from && have > seen ? memchr(from + seen, '\n', have - seen) : NULL;
 		int r;
 
 		if (nl) {

@@ -114,9 +114,10 @@ static int collect(struct rules *r)
 		shell_words_mark(w);
 		for (size_t i = 0; i < w->n; i++) {
 			const char *script = shell_script_at(w, i);
+			const char *before = i ? w->v[i - 1].text : NULL;
 
 			/* eval "…" is a script in one word */
-			if (!script && i && !strcmp(w->v[i - 1].text, "eval") && !w->v[i].op)
+			if (!script && before && !strcmp(before, "eval") && !w->v[i].op)
 				script = w->v[i].text;
 			if (script && bawn_strlist_add(r->a, &r->scripts, script) < 0)
 				return no_memory(r->err);

@@ -131,35 +131,40 @@ static int take_quoted(struct splitter *s, const char *p)
 	return (int)(q - p) + (*q != '\0');
 }
 
+/* Whatever stands at `p`; returns how many bytes that was. */
+static int take_next(struct splitter *s, const char *p)
+{
+	int r = 1;
+
+	if (*p == '\\' && p[1]) {
+		if (p[1] != '\n')
+			take(s, p + 1, 1);
+		return 2;
+	}
+	if (*p == '\'' || *p == '"')
+		return take_quoted(s, p);
+	if (strchr(";|&()`<>\n", *p))
+		return take_operator(s, p);
+	if (strchr(" \t\r\v\f", *p)) {
+		r = end_word(s);
+		return r < 0 ? r : 1;
+	}
+	/* the dollar of $( $' and $" belongs to what follows */
+	if (*p != '$' || !p[1] || !strchr("('\"", p[1]))
+		take(s, p, 1);
+	return r;
+}
+
 int shell_words_split(struct bawn_arena *a, const char *script, struct shell_words *out,
 	struct bawn_strlist *inner)
 {
 	struct splitter s = {.a = a, .out = out, .inner = inner};
-	const char *p = script;
 	int r = 0;
 
-	while (*p && r >= 0 && !s.word.failed) {
-		r = 1;
-		if (*p == '\\' && p[1] == '\n') {
-			r = 2;
-		} else if (*p == '\\' && p[1]) {
-			take(&s, p + 1, 1);
-			r = 2;
-		} else if (*p == '\'' || *p == '"') {
-			r = take_quoted(&s, p);
-		} else if (strchr(";|&()`<>\n", *p)) {
-			r = take_operator(&s, p);
-		} else if (strchr(" \t\r\v\f", *p)) {
-			r = end_word(&s);
-			r = r < 0 ? r : 1;
-		} else if (*p == '$' && p[1] == '(') {
-			r = take_operator(&s, ++p);
-		} else if (*p == '$' && (p[1] == '\'' || p[1] == '"')) {
-			r = 1;
-		} else {
-			take(&s, p, 1);
-		}
-		p += r > 0 ? r : 0;
+	for (const char *p = script; *p && !s.word.failed; p += r) {
+		r = take_next(&s, p);
+		if (r < 0)
+			break;
 	}
 	if (r >= 0)
 		r = s.word.failed ? s.word.failed : end_word(&s);
