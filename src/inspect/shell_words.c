@@ -203,18 +203,65 @@ void shell_words_mark(struct shell_words *w)
 	}
 }
 
-const char *shell_script_at(const struct shell_words *w, size_t i)
+/* An option of a shell whose value is the next word: -o pipefail, -eo pipefail, --rcfile FILE. */
+static bool takes_value(const char *option)
 {
-	if (w->v[i].op || !shell_is_shell(w->v[i].text))
-		return NULL;
-	/* options may stand before and behind -c: sh -e -c -u SCRIPT, bash --norc -lc SCRIPT */
-	for (size_t j = i + 1, c = 0; j < w->n && !w->v[j].op; j++) {
+	size_t n = strlen(option);
+
+	if (!strcmp(option, "--rcfile") || !strcmp(option, "--init-file"))
+		return true;
+	return n >= 2 && option[1] != '-' && (option[n - 1] == 'o' || option[n - 1] == 'O');
+}
+
+static bool is_script_option(const char *option)
+{
+	return (*option == '-' && option[1] != '-' && strchr(option, 'c')) ||
+	       !strcmp(option, "--command");
+}
+
+/* The script of a shell. Options may stand before and behind -c: sh -e -c -u SCRIPT. */
+static const char *shell_script(const struct shell_words *w, size_t i)
+{
+	bool given = false;
+
+	for (size_t j = i + 1; j < w->n && !w->v[j].op; j++) {
 		const char *t = w->v[j].text;
 
 		if (*t != '-' && *t != '+')
-			return c ? t : NULL;
-		if ((t[1] != '-' && strchr(t, 'c')) || !strcmp(t, "--command"))
-			c = 1;
+			return given ? t : NULL;
+		given = given || is_script_option(t);
+		if (!strncmp(t, "--command=", 10))
+			return t + 10;
+		if (takes_value(t))
+			j++;
 	}
 	return NULL;
+}
+
+/* The script of a program that hands it to a shell: su root -c SCRIPT. */
+static const char *handed_script(const struct shell_words *w, size_t i)
+{
+	for (size_t j = i + 1; j + 1 < w->n && !w->v[j].op; j++) {
+		const char *t = w->v[j].text;
+
+		if (!strncmp(t, "--command=", 10))
+			return t + 10;
+		if (is_script_option(t) && !w->v[j + 1].op)
+			return w->v[j + 1].text;
+	}
+	return NULL;
+}
+
+const char *shell_script_at(const struct shell_words *w, size_t i)
+{
+	static const char *const hand[] = {"su", "runuser", "script", "flock"};
+	static const char *const whole[] = {"eval", "watch", "trap", "parallel", "<<<"};
+
+	if (i && !w->v[i].op && LISTED(shell_basename(w->v[i - 1].text), whole))
+		return w->v[i].text;
+	if (w->v[i].op)
+		return NULL;
+	if (shell_is_shell(w->v[i].text))
+		return shell_script(w, i);
+	return LISTED(shell_basename(w->v[i].text), hand) ? handed_script(w, i) : NULL;
 }
