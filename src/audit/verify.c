@@ -31,7 +31,8 @@ struct check {
 	uint64_t lost_line; /* first record written without a head */
 	uint64_t torn_line;
 	struct known head, expect;
-	bool no_head;    /* missing or damaged */
+	bool no_head;
+	bool bad_head;   /* damaged: no writer leaves it so */
 	bool empty_head; /* as the very first writer leaves it if killed */
 };
 
@@ -143,7 +144,7 @@ static int check_ends(struct check *c)
 			"line %" PRIu64 ": record is not the one that the head file names",
 			c->head.seq);
 	/* A writer killed between the very first record and the head leaves one record. */
-	if ((c->no_head && c->out->records) || (c->empty_head && c->out->records > 1))
+	if (c->bad_head || (c->no_head && c->line) || (c->empty_head && c->out->records > 1))
 		return bad(c, next,
 			"head file is missing, empty or damaged: records may be missing at the "
 			"end");
@@ -156,7 +157,7 @@ static int check_ends(struct check *c)
 			c->expect.seq);
 	if (c->lost_line)
 		return bad(c, c->lost_line,
-			"line %" PRIu64 ": the head file was missing when this "
+			"line %" PRIu64 ": the head file was missing or damaged when this "
 			"was written: records before it may be missing",
 			c->lost_line);
 	if (c->torn_line)
@@ -199,7 +200,8 @@ static int load_head(
 	fd = audit_open_read(name, err);
 	r = fd < 0 ? fd : audit_head_read(fd, &h);
 	if (r == -ENOENT || r == -ENODATA || r == -EBADMSG) {
-		c->no_head = r != -ENODATA;
+		c->no_head = r == -ENOENT;
+		c->bad_head = r == -EBADMSG;
 		c->empty_head = r == -ENODATA;
 		return r == -ENOENT ? -ENOENT : 0;
 	}

@@ -243,13 +243,13 @@ TEST(hostile_sizes)
 
 	/* many commands, then many substitutions inside quotes, then quotes without an end */
 	for (size_t i = 0; i + 2 < sizeof(script); i += 2)
-		memcpy(script + i, "a;", 2);
+		script[i] = 'a', script[i + 1] = ';';
 	ASSERT_EQ(run(BAWN_SHELL_FULL, "x * y * z", "q+", argv, &f, NULL), 0);
 	ASSERT_EQ(f.n, 0);
 	memset(script, 0, sizeof(script));
 	script[0] = '"';
 	for (size_t i = 1; i < 3000; i += 2)
-		memcpy(script + i, "$(", 2);
+		script[i] = '$', script[i + 1] = '(';
 	ASSERT_EQ(run(BAWN_SHELL_FULL, "x * y * z", NULL, argv, &f, NULL), 0);
 	ASSERT_EQ(f.n, 1);
 	ASSERT_TRUE(strstr(f.v[0].message, "too many scripts") != NULL);
