@@ -115,7 +115,7 @@ bool audit_head_parse(const char *text, size_t len, struct audit_head *ret)
 	if (!take_text(&p, end, " ", 1) || !take_number(&p, end, &ret->size))
 		return false;
 	audit_head_format(ret, again);
-	return !memcmp(again, text, len);
+	return ret->seq && ret->size && !memcmp(again, text, len);
 }
 
 int audit_head_read(int fd, struct audit_head *ret)

@@ -21,12 +21,14 @@
 struct known {
 	bool given, met, same;
 	uint64_t seq;
+	uint64_t end; /* where its line ends; 0 if that is not known */
 	char hash[BAWN_HEX_LEN + 1];
 };
 
 struct check {
 	struct bawn_audit_report *out;
 	uint64_t line;
+	uint64_t end;       /* of that line */
 	uint64_t seq;       /* of the last record */
 	uint64_t lost_line; /* first record written without a head */
 	uint64_t torn_line;
@@ -48,12 +50,12 @@ bad(struct check *c, uint64_t line, const char *fmt, ...)
 	return -EBADMSG;
 }
 
-static void meet(struct known *k, const struct audit_record *r)
+static void meet(struct known *k, const struct audit_record *r, uint64_t end)
 {
 	if (!k->given || r->seq != k->seq)
 		return;
 	k->met = true;
-	k->same = !memcmp(k->hash, r->hash, BAWN_HEX_LEN);
+	k->same = !memcmp(k->hash, r->hash, BAWN_HEX_LEN) && (!k->end || k->end == end);
 }
 
 /* A record whose own hash is right, at the wrong place. */
@@ -101,8 +103,8 @@ static int check_line(struct check *c, const char *line, size_t len)
 	c->out->records++;
 	if (r.head_lost && !c->lost_line)
 		c->lost_line = c->line;
-	meet(&c->head, &r);
-	meet(&c->expect, &r);
+	meet(&c->head, &r, c->end);
+	meet(&c->expect, &r, c->end);
 	return 0;
 }
 
@@ -116,6 +118,7 @@ static int check_lines(struct check *c, struct audit_lines *l)
 		int r = 0;
 
 		c->line++;
+		c->end = (uint64_t)l->start + len + 1;
 		if (kind == AUDIT_LINE_LONG)
 			r = bad(c, c->line, "line %" PRIu64 ": longer than %zu bytes", c->line,
 				AUDIT_LINE_MAX);
@@ -212,6 +215,7 @@ static int load_head(
 			err, BAWN_ERR_AUDIT, r, "cannot read the head file of '%.200s'", path);
 	c->head.given = true;
 	c->head.seq = h.seq;
+	c->head.end = h.size;
 	memcpy(c->head.hash, h.hash, sizeof(h.hash));
 	return 0;
 }
