@@ -127,7 +127,7 @@ static int read_head(struct bawn_audit *au, struct audit_state *s, struct bawn_e
 	r = audit_head_read(au->head_fd, &s->head);
 	if (r == -ENODATA || r == -EBADMSG) {
 		s->head = (struct audit_head){.hash = AUDIT_ZERO_HASH};
-		s->head_lost = s->st.st_size > 0;
+		s->head_lost = s->st.st_size > 0 || r == -EBADMSG;
 		s->head_empty = r == -ENODATA;
 		return 0;
 	}
@@ -267,7 +267,7 @@ static int make_room(struct bawn_audit *au, const struct audit_state *s, off_t l
 	return 0;
 }
 
-static int write_head(const struct bawn_audit *au, const struct audit_head *h)
+static int write_head(const struct bawn_audit *au, const struct audit_head *h, bool damaged)
 {
 	char text[AUDIT_HEAD_LEN + 1];
 	ssize_t n;
@@ -280,6 +280,9 @@ static int write_head(const struct bawn_audit *au, const struct audit_head *h)
 		return -errno;
 	if (n != AUDIT_HEAD_LEN)
 		return -ENOSPC;
+	/* what was no head may have been longer than one */
+	if (damaged && ftruncate(au->head_fd, AUDIT_HEAD_LEN) < 0)
+		return -errno;
 	return au->sync && fdatasync(au->head_fd) < 0 ? -errno : 0;
 }
 
@@ -297,7 +300,7 @@ static int write_both(struct bawn_audit *au, struct audit_state *s, const struct
 	if (r == 0 && au->sync && fdatasync(au->log_fd) < 0)
 		r = -errno;
 	if (r == 0)
-		r = write_head(au, next);
+		r = write_head(au, next, s->head_lost);
 	if (r == 0)
 		return 0;
 	/* Only when something came into it: cutting also gives the room ahead back. */

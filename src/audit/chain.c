@@ -115,7 +115,7 @@ bool audit_head_parse(const char *text, size_t len, struct audit_head *ret)
 	if (!take_text(&p, end, " ", 1) || !take_number(&p, end, &ret->size))
 		return false;
 	audit_head_format(ret, again);
-	return !memcmp(again, text, len);
+	return ret->seq && ret->size && !memcmp(again, text, len);
 }
 
 int audit_head_read(int fd, struct audit_head *ret)
@@ -152,7 +152,7 @@ static int fill(struct audit_lines *l)
 	size_t room;
 	ssize_t n;
 
-	if (l->used) {
+	if (l->used && l->buf) {
 		memmove(l->buf, l->buf + l->used, l->len - l->used);
 		l->len -= l->used;
 		l->used = 0;
@@ -190,7 +190,7 @@ int audit_lines_next(struct audit_lines *l, const char **line, size_t *len)
 	for (;;) {
 		size_t have = l->len - l->used;
 		char *from = l->buf ? l->buf + l->used : NULL;
-		char *nl = have > seen ? memchr(from + seen, '\n', have - seen) : NULL;
+		char *nl = from && have > seen ? memchr(from + seen, '\n', have - seen) : NULL;
 		int r;
 
 		if (nl) {

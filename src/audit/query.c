@@ -61,8 +61,10 @@ static bool parse_iso(const char *text, char ret[AUDIT_TIME_LEN + 1])
 		return false;
 	for (size_t i = 0; i < len; i++) {
 		bool digit = text[i] >= '0' && text[i] <= '9';
-		char c = i == 10 && text[i] == ' ' ? 'T' : text[i];
+		char c = text[i];
 
+		if (i == 10 && c == ' ')
+			c = form[i];
 		if (form[i] == 'd' ? !digit : c != form[i])
 			return false;
 		ret[i] = c;

@@ -21,17 +21,20 @@
 struct known {
 	bool given, met, same;
 	uint64_t seq;
+	uint64_t end; /* where its line ends; 0 if that is not known */
 	char hash[BAWN_HEX_LEN + 1];
 };
 
 struct check {
 	struct bawn_audit_report *out;
 	uint64_t line;
+	uint64_t end;       /* of that line */
 	uint64_t seq;       /* of the last record */
 	uint64_t lost_line; /* first record written without a head */
 	uint64_t torn_line;
 	struct known head, expect;
-	bool no_head;    /* missing or damaged */
+	bool no_head;
+	bool bad_head;   /* damaged: no writer leaves it so */
 	bool empty_head; /* as the very first writer leaves it if killed */
 };
 
@@ -47,12 +50,12 @@ bad(struct check *c, uint64_t line, const char *fmt, ...)
 	return -EBADMSG;
 }
 
-static void meet(struct known *k, const struct audit_record *r)
+static void meet(struct known *k, const struct audit_record *r, uint64_t end)
 {
 	if (!k->given || r->seq != k->seq)
 		return;
 	k->met = true;
-	k->same = !memcmp(k->hash, r->hash, BAWN_HEX_LEN);
+	k->same = !memcmp(k->hash, r->hash, BAWN_HEX_LEN) && (!k->end || k->end == end);
 }
 
 /* A record whose own hash is right, at the wrong place. */
@@ -100,8 +103,8 @@ static int check_line(struct check *c, const char *line, size_t len)
 	c->out->records++;
 	if (r.head_lost && !c->lost_line)
 		c->lost_line = c->line;
-	meet(&c->head, &r);
-	meet(&c->expect, &r);
+	meet(&c->head, &r, c->end);
+	meet(&c->expect, &r, c->end);
 	return 0;
 }
 
@@ -115,6 +118,7 @@ static int check_lines(struct check *c, struct audit_lines *l)
 		int r = 0;
 
 		c->line++;
+		c->end = (uint64_t)l->start + len + 1;
 		if (kind == AUDIT_LINE_LONG)
 			r = bad(c, c->line, "line %" PRIu64 ": longer than %zu bytes", c->line,
 				AUDIT_LINE_MAX);
@@ -143,7 +147,7 @@ static int check_ends(struct check *c)
 			"line %" PRIu64 ": record is not the one that the head file names",
 			c->head.seq);
 	/* A writer killed between the very first record and the head leaves one record. */
-	if ((c->no_head && c->out->records) || (c->empty_head && c->out->records > 1))
+	if (c->bad_head || (c->no_head && c->line) || (c->empty_head && c->out->records > 1))
 		return bad(c, next,
 			"head file is missing, empty or damaged: records may be missing at the "
 			"end");
@@ -156,7 +160,7 @@ static int check_ends(struct check *c)
 			c->expect.seq);
 	if (c->lost_line)
 		return bad(c, c->lost_line,
-			"line %" PRIu64 ": the head file was missing when this "
+			"line %" PRIu64 ": the head file was missing or damaged when this "
 			"was written: records before it may be missing",
 			c->lost_line);
 	if (c->torn_line)
@@ -199,7 +203,8 @@ static int load_head(
 	fd = audit_open_read(name, err);
 	r = fd < 0 ? fd : audit_head_read(fd, &h);
 	if (r == -ENOENT || r == -ENODATA || r == -EBADMSG) {
-		c->no_head = r != -ENODATA;
+		c->no_head = r == -ENOENT;
+		c->bad_head = r == -EBADMSG;
 		c->empty_head = r == -ENODATA;
 		return r == -ENOENT ? -ENOENT : 0;
 	}
@@ -210,6 +215,7 @@ static int load_head(
 			err, BAWN_ERR_AUDIT, r, "cannot read the head file of '%.200s'", path);
 	c->head.given = true;
 	c->head.seq = h.seq;
+	c->head.end = h.size;
 	memcpy(c->head.hash, h.hash, sizeof(h.hash));
 	return 0;
 }

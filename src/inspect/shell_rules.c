@@ -115,9 +115,6 @@ static int collect(struct rules *r)
 		for (size_t i = 0; i < w->n; i++) {
 			const char *script = shell_script_at(w, i);
 
-			/* eval "…" is a script in one word */
-			if (!script && i && !strcmp(w->v[i - 1].text, "eval") && !w->v[i].op)
-				script = w->v[i].text;
 			if (script && bawn_strlist_add(r->a, &r->scripts, script) < 0)
 				return no_memory(r->err);
 		}
@@ -385,6 +382,7 @@ static bool is_syntax(const char *word, bool alone)
 static int check_mode(struct rules *r)
 {
 	const struct shell_words *w = &r->words[0];
+	const bool find = w->n && !strcmp(shell_basename(w->v[0].text), "find");
 	const char *where;
 
 	if (r->p->shell_mode != BAWN_SHELL_DENY)
@@ -396,7 +394,8 @@ static int check_mode(struct rules *r)
 		const char *end = strstr(r->c->text, t);
 		size_t at = end ? (size_t)(end - r->c->text) : 0;
 
-		if (!shell && !is_syntax(t, i == 0))
+		/* find ends its -exec with a semicolon of its own */
+		if (!shell && (!is_syntax(t, i == 0) || (find && !strcmp(t, ";"))))
 			continue;
 		return add_finding(r, "shell.mode", at, end ? at + strlen(t) : strlen(r->c->text),
 			bawn_arena_printf(r->a,

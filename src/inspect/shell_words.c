@@ -131,35 +131,40 @@ static int take_quoted(struct splitter *s, const char *p)
 	return (int)(q - p) + (*q != '\0');
 }
 
+/* Whatever stands at `p`; returns how many bytes that was. */
+static int take_next(struct splitter *s, const char *p)
+{
+	int r = 1;
+
+	if (*p == '\\' && p[1]) {
+		if (p[1] != '\n')
+			take(s, p + 1, 1);
+		return 2;
+	}
+	if (*p == '\'' || *p == '"')
+		return take_quoted(s, p);
+	if (strchr(";|&()`<>\n", *p))
+		return take_operator(s, p);
+	if (strchr(" \t\r\v\f", *p)) {
+		r = end_word(s);
+		return r < 0 ? r : 1;
+	}
+	/* the dollar of $( $' and $" belongs to what follows */
+	if (*p != '$' || !p[1] || !strchr("('\"", p[1]))
+		take(s, p, 1);
+	return r;
+}
+
 int shell_words_split(struct bawn_arena *a, const char *script, struct shell_words *out,
 	struct bawn_strlist *inner)
 {
 	struct splitter s = {.a = a, .out = out, .inner = inner};
-	const char *p = script;
 	int r = 0;
 
-	while (*p && r >= 0 && !s.word.failed) {
-		r = 1;
-		if (*p == '\\' && p[1] == '\n') {
-			r = 2;
-		} else if (*p == '\\' && p[1]) {
-			take(&s, p + 1, 1);
-			r = 2;
-		} else if (*p == '\'' || *p == '"') {
-			r = take_quoted(&s, p);
-		} else if (strchr(";|&()`<>\n", *p)) {
-			r = take_operator(&s, p);
-		} else if (strchr(" \t\r\v\f", *p)) {
-			r = end_word(&s);
-			r = r < 0 ? r : 1;
-		} else if (*p == '$' && p[1] == '(') {
-			r = take_operator(&s, ++p);
-		} else if (*p == '$' && (p[1] == '\'' || p[1] == '"')) {
-			r = 1;
-		} else {
-			take(&s, p, 1);
-		}
-		p += r > 0 ? r : 0;
+	for (const char *p = script; *p && !s.word.failed; p += r) {
+		r = take_next(&s, p);
+		if (r < 0)
+			break;
 	}
 	if (r >= 0)
 		r = s.word.failed ? s.word.failed : end_word(&s);
@@ -198,18 +203,65 @@ void shell_words_mark(struct shell_words *w)
 	}
 }
 
-const char *shell_script_at(const struct shell_words *w, size_t i)
+/* An option of a shell whose value is the next word: -o pipefail, -eo pipefail, --rcfile FILE. */
+static bool takes_value(const char *option)
 {
-	if (w->v[i].op || !shell_is_shell(w->v[i].text))
-		return NULL;
-	/* options may stand before and behind -c: sh -e -c -u SCRIPT, bash --norc -lc SCRIPT */
-	for (size_t j = i + 1, c = 0; j < w->n && !w->v[j].op; j++) {
+	size_t n = strlen(option);
+
+	if (!strcmp(option, "--rcfile") || !strcmp(option, "--init-file"))
+		return true;
+	return n >= 2 && option[1] != '-' && (option[n - 1] == 'o' || option[n - 1] == 'O');
+}
+
+static bool is_script_option(const char *option)
+{
+	return (*option == '-' && option[1] != '-' && strchr(option, 'c')) ||
+	       !strcmp(option, "--command");
+}
+
+/* The script of a shell. Options may stand before and behind -c: sh -e -c -u SCRIPT. */
+static const char *shell_script(const struct shell_words *w, size_t i)
+{
+	bool given = false;
+
+	for (size_t j = i + 1; j < w->n && !w->v[j].op; j++) {
 		const char *t = w->v[j].text;
 
 		if (*t != '-' && *t != '+')
-			return c ? t : NULL;
-		if ((t[1] != '-' && strchr(t, 'c')) || !strcmp(t, "--command"))
-			c = 1;
+			return given ? t : NULL;
+		given = given || is_script_option(t);
+		if (!strncmp(t, "--command=", 10))
+			return t + 10;
+		if (takes_value(t))
+			j++;
 	}
 	return NULL;
+}
+
+/* The script of a program that hands it to a shell: su root -c SCRIPT. */
+static const char *handed_script(const struct shell_words *w, size_t i)
+{
+	for (size_t j = i + 1; j + 1 < w->n && !w->v[j].op; j++) {
+		const char *t = w->v[j].text;
+
+		if (!strncmp(t, "--command=", 10))
+			return t + 10;
+		if (is_script_option(t) && !w->v[j + 1].op)
+			return w->v[j + 1].text;
+	}
+	return NULL;
+}
+
+const char *shell_script_at(const struct shell_words *w, size_t i)
+{
+	static const char *const hand[] = {"su", "runuser", "script", "flock"};
+	static const char *const whole[] = {"eval", "watch", "trap", "parallel", "<<<"};
+
+	if (i && !w->v[i].op && LISTED(shell_basename(w->v[i - 1].text), whole))
+		return w->v[i].text;
+	if (w->v[i].op)
+		return NULL;
+	if (shell_is_shell(w->v[i].text))
+		return shell_script(w, i);
+	return LISTED(shell_basename(w->v[i].text), hand) ? handed_script(w, i) : NULL;
 }

@@ -36,5 +36,6 @@ const char *shell_basename(const char *path);
 bool shell_is_shell(const char *word);
 /* A program that runs the program named by its arguments. */
 bool shell_is_wrapper(const char *word);
-/* If w[i] is a shell that is given a script with -c: the script, else NULL. */
+/* A script for a shell that stands at or is given to w[i] (sh -c SCRIPT, su -c SCRIPT, eval
+ * SCRIPT, <<< SCRIPT), else NULL. */
 const char *shell_script_at(const struct shell_words *w, size_t i);

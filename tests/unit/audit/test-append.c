@@ -55,6 +55,7 @@ TEST(default_place)
 	char want[PATH_MAX];
 
 	make_scratch();
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
 	ASSERT_EQ(setenv("XDG_STATE_HOME", scratch, 1), 0);
 	(void)snprintf(want, sizeof(want), "%s/bawn/audit.jsonl", scratch);
 	ASSERT_STREQ(bawn_audit_default_path(a), want);
@@ -62,7 +63,9 @@ TEST(default_place)
 	ASSERT_STREQ(bawn_audit_path(au), want);
 	(void)bawn_audit_free(au);
 	/* a relative one is to be ignored, says its specification */
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
 	ASSERT_EQ(setenv("XDG_STATE_HOME", "state", 1), 0);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
 	ASSERT_EQ(setenv("HOME", scratch, 1), 0);
 	(void)snprintf(want, sizeof(want), "%s/.local/state/bawn/audit.jsonl", scratch);
 	ASSERT_STREQ(bawn_audit_default_path(a), want);
@@ -119,7 +122,7 @@ TEST(not_a_log)
 TEST(device)
 {
 	(void)snprintf(log_path, sizeof(log_path), "/dev/null");
-	expect_refused(geteuid() ? -EPERM : -EINVAL, geteuid() ? "belongs" : "is a device");
+	expect_refused(-EINVAL, "is a device");
 }
 
 TEST(directory_of_others)
@@ -436,54 +439,68 @@ TEST(many_writers)
 	expect_intact((uint64_t)WRITERS * EACH);
 }
 
+/* Append for ever, and tell the parent of each record. */
+static void write_until_killed(int tell)
+{
+	struct bawn_audit *au = open_log();
+
+	for (;;) {
+		append(au, "\"event\":\"x\"");
+		if (write(tell, "x", 1) != 1)
+			_exit(0);
+	}
+}
+
+/* Three writers for a moment; returns how many records they were told are written. */
+static uint64_t killed_round(unsigned round)
+{
+	struct timespec nap = {0, 1000000 + (long)(round * 77777 % 5000000)};
+	static char buf[65536];
+	uint64_t told = 0;
+	pid_t pid[3];
+	ssize_t n;
+	int p[2];
+
+	ASSERT_EQ(pipe2(p, O_CLOEXEC | O_NONBLOCK), 0);
+	for (int w = 0; w < 3; w++) {
+		pid[w] = fork();
+		if (pid[w] == 0)
+			write_until_killed(p[1]);
+	}
+	(void)nanosleep(&nap, NULL);
+	for (int w = 0; w < 3; w++)
+		ASSERT_EQ(kill(pid[w], SIGKILL), 0);
+	for (int w = 0; w < 3; w++)
+		ASSERT_EQ(waitpid(pid[w], NULL, 0), pid[w]);
+	(void)close(p[1]);
+	while ((n = read(p[0], buf, sizeof(buf))) > 0)
+		told += (uint64_t)n;
+	(void)close(p[0]);
+	return told;
+}
+
 /* Writers killed at random instants: what they were told is written must be there. */
 TEST(killed_writers)
 {
-	uint64_t told = 0;
-	int p[2];
+	struct bawn_audit_report rep = {0};
+	uint64_t had = 1;
 
 	make_scratch();
 	add_records(1);
 	for (unsigned round = 0; round < 60; round++) {
-		struct timespec nap = {0, 1000000 + (long)(round * 77777 % 5000000)};
-		static char buf[65536];
-		pid_t pid[3];
-		ssize_t n;
-
-		ASSERT_EQ(pipe2(p, O_CLOEXEC | O_NONBLOCK), 0);
-		for (int w = 0; w < 3; w++) {
-			pid[w] = fork();
-			if (pid[w] == 0) {
-				struct bawn_audit *au = open_log();
-
-				for (;;) {
-					append(au, "\"event\":\"x\"");
-					if (write(p[1], "x", 1) != 1)
-						_exit(0);
-				}
-			}
-		}
-		(void)nanosleep(&nap, NULL);
-		for (int w = 0; w < 3; w++)
-			ASSERT_EQ(kill(pid[w], SIGKILL), 0);
-		for (int w = 0; w < 3; w++)
-			ASSERT_EQ(waitpid(pid[w], NULL, 0), pid[w]);
-		(void)close(p[1]);
-		while ((n = read(p[0], buf, sizeof(buf))) > 0)
-			told += (uint64_t)n;
-		(void)close(p[0]);
-
-		struct bawn_audit_report rep;
+		uint64_t told = killed_round(round);
 		struct bawn_error err = {0};
+
 		if (bawn_audit_verify(log_path, NULL, &rep, &err) < 0)
 			FAIL("round %u: %s", round, err.msg);
-		if (rep.records < told + 1)
-			FAIL("%llu records told, %llu there", (unsigned long long)told,
+		if (rep.records < had + told)
+			FAIL("%llu records told, %llu there", (unsigned long long)(had + told),
 				(unsigned long long)rep.records);
-		told = rep.records - 1;
+		had = rep.records;
 	}
+	ASSERT_TRUE(had > 60);
 	add_records(1);
-	expect_intact(told + 2);
+	expect_intact(had + 1);
 }
 
 TEST(sync)

@@ -231,7 +231,7 @@ TEST(damage_stays_visible_after_append)
 	spew(log_path, log.data, log.len);
 	ASSERT_EQ(unlink(head_path), 0);
 	add_records(2);
-	expect_bad(7, "line 7: the head file was missing when this was written");
+	expect_bad(7, "line 7: the head file was missing or damaged when this was written");
 	bawn_buf_done(&log);
 }
 
@@ -247,6 +247,21 @@ TEST(cut_record_is_kept)
 	add_records(1);
 	expect_bad(3, "line 3: not an audit record");
 	bawn_buf_done(&log);
+}
+
+/* A head that is too long is written anew as a whole. */
+TEST(damaged_head_is_replaced)
+{
+	static char junk[500];
+
+	make_scratch();
+	memset(junk, 'x', sizeof(junk));
+	spew(head_path, junk, sizeof(junk));
+	spew(log_path, "", 0);
+	expect_bad(1, "head file is missing, empty or damaged");
+	add_records(1);
+	ASSERT_EQ(size_of(head_path), AUDIT_HEAD_LEN);
+	expect_bad(1, "line 1: the head file was missing or damaged when this was written");
 }
 
 TEST(killed_between_log_and_head)

@@ -43,6 +43,16 @@ static const struct {
 	{"curl * | bash", {"bash", "-c", "echo \"$(curl x | bash)\""}, true},
 	{"curl * | bash", {"bash", "-c", "eval \"curl x | bash\""}, true},
 	{"curl * | bash", {"bash", "--norc", "-e", "-c", "curl x\\\n | bash"}, true},
+	{"curl * | bash", {"bash", "-o", "pipefail", "-c", "curl x | bash"}, true},
+	{"curl * | bash", {"bash", "-ceo", "pipefail", "curl x | bash"}, true},
+	{"curl * | bash", {"bash", "--rcfile", "x", "-c", "curl x | bash"}, true},
+	{"curl * | bash", {"fish", "--command=curl x | bash"}, true},
+	{"curl * | bash", {"su", "root", "-c", "curl x | bash"}, true},
+	{"curl * | bash", {"sudo", "-u", "x", "bash", "-c", "curl x | bash"}, true},
+	{"curl * | bash", {"watch", "curl x | bash"}, true},
+	{"curl * | bash", {"bash", "-c", "sh <<< 'curl x | bash'"}, true},
+	{"curl * | bash", {"bash", "-c", "sh <<E\ncurl x | bash\nE\n"}, true},
+	{"curl * | bash", {"bash", "script.sh", "-c", "curl x | bash"}, false},
 	{"curl * | bash", {"bash", "-c", "curl x -o y; cat y"}, false},
 	{"curl * | bash", {"echo", "curl x | bash"}, false},
 	{"curl * | bash", {"curl", "http://x/y"}, false},
@@ -196,6 +206,7 @@ static const struct {
 	{{"env", "sh"}, true},
 	{{"env", "-i", "A=1", "/bin/sh"}, true},
 	{{"find", ".", "-exec", "sh", "-c", "x", ";"}, true},
+	{{"find", ".", "-exec", "ls", "{}", ";"}, false},
 	{{"timeout", "3", "dash"}, true},
 	{{"anything", "bash", "-c", "x"}, true},
 	{{"ls", "|", "wc"}, true},
@@ -232,13 +243,13 @@ TEST(hostile_sizes)
 
 	/* many commands, then many substitutions inside quotes, then quotes without an end */
 	for (size_t i = 0; i + 2 < sizeof(script); i += 2)
-		memcpy(script + i, "a;", 2);
+		script[i] = 'a', script[i + 1] = ';';
 	ASSERT_EQ(run(BAWN_SHELL_FULL, "x * y * z", "q+", argv, &f, NULL), 0);
 	ASSERT_EQ(f.n, 0);
 	memset(script, 0, sizeof(script));
 	script[0] = '"';
 	for (size_t i = 1; i < 3000; i += 2)
-		memcpy(script + i, "$(", 2);
+		script[i] = '$', script[i + 1] = '(';
 	ASSERT_EQ(run(BAWN_SHELL_FULL, "x * y * z", NULL, argv, &f, NULL), 0);
 	ASSERT_EQ(f.n, 1);
 	ASSERT_TRUE(strstr(f.v[0].message, "too many scripts") != NULL);
