@@ -85,6 +85,9 @@ int bawn_place_path(const struct bawn_place *p, char dst[PATH_MAX + NAME_MAX + 2
 int bawn_susp_follow(const struct bawn_susp *s, struct bawn_place *p, int link, int *ret_base,
 	char text[PATH_MAX]);
 
+/* Follow final symlinks until *p is the thing itself. */
+int bawn_susp_follow_all(const struct bawn_susp *s, struct bawn_place *p);
+
 /* broker_guard.c */
 int bawn_guard_init(struct bawn_broker *b);
 void bawn_guard_done(struct bawn_broker *b);
@@ -102,13 +105,27 @@ void bawn_broker_open(
 struct bawn_op {
 	int nr;
 	long (*act)(struct bawn_susp *s, const struct bawn_op *op);
-	signed char dir1, path1, dir2, path2; /* argument numbers; -1: none (the working dir) */
-	signed char flags, mode;              /* -1: none */
-	int fixed;                            /* flags when there is no argument for them */
-	enum bawn_broker_mode from;
+	signed char dir1, path1; /* argument numbers; without dir1 the working directory, without
+				    path1 the descriptor dir1 itself */
+	signed char dir2, path2;
+	signed char flags; /* -1: `fixed` instead */
+	signed char data;  /* the first argument that says what to do: mode, owner, times … */
+	int fixed;
 };
+int bawn_op_int(const struct bawn_susp *s, int arg, int none);
+int bawn_op_dir(const struct bawn_susp *s, int arg);
 extern const struct bawn_op bawn_broker_ops[];
 extern const size_t bawn_broker_n_ops;
+
+/* broker_attr.c */
+long bawn_act_truncate(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_chmod(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_chown(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_utimensat(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_utimes(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_utime(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_setxattr(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_removexattr(struct bawn_susp *s, const struct bawn_op *op);
 
 /* broker.c */
 #define BAWN_ANSWERED LONG_MAX       /* the function has answered, or a child of ours will */
