@@ -71,6 +71,8 @@ int bawn_susp_bytes(struct bawn_susp *s, uint64_t addr, void *dst, size_t size);
 int bawn_susp_base(const struct bawn_susp *s, int dirfd);
 /* A number from a line of the caller's /proc/TID/status, in that base; -1 if it is not there. */
 long bawn_susp_status(const struct bawn_susp *s, const char *key, int radix);
+/* Work under the caller's umask; returns ours. */
+mode_t bawn_susp_umask(const struct bawn_susp *s);
 /* Find where `path` leads from `base` (consumed), last component not followed. With `whole`, a path
  * that is one of the caller's descriptors yields it. */
 int bawn_susp_locate(

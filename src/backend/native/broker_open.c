@@ -31,17 +31,23 @@ struct opening {
 	int base;
 	char path[PATH_MAX];
 	unsigned int links;
-	int fd; /* the result */
+	bool need_dir; /* slashes behind the path: follow, and it must be a directory */
+	int fd;        /* the result */
 };
 
-static int reopen(int fd, int flags)
+static int reopen(const struct opening *o, int fd)
 {
+	int r, drop = O_CREAT | O_NOFOLLOW | (o->flags & O_CREAT ? O_EXCL : 0);
+	bool makes = (o->flags & O_TMPFILE) == O_TMPFILE;
+	mode_t old = makes ? bawn_susp_umask(o->s) : 0;
 	char path[40];
-	int r;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	r = open(path, (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_NOCTTY | O_CLOEXEC);
-	return r < 0 ? -errno : r;
+	r = open(path, (o->flags & ~drop) | O_NOCTTY | O_CLOEXEC, o->mode);
+	r = r < 0 ? -errno : r;
+	if (makes)
+		(void)umask(old);
+	return r;
 }
 
 static void on_alarm(int sig)
@@ -62,7 +68,7 @@ static void wait_fifo(const struct opening *o, int fifo)
 	(void)sigprocmask(SIG_SETMASK, &sa.sa_mask, NULL);
 	(void)setitimer(ITIMER_REAL, &every, NULL);
 	do
-		fd = reopen(fifo, o->flags);
+		fd = reopen(o, fifo);
 	while (fd == -EINTR && bawn_susp_alive(o->s));
 	(void)setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 	if (fd < 0)
@@ -75,8 +81,8 @@ static int open_fifo(struct opening *o, int fifo)
 {
 	pid_t pid;
 
-	if ((o->flags & (O_NONBLOCK | O_PATH)) || (o->flags & O_ACCMODE) == O_RDWR) {
-		o->fd = reopen(fifo, o->flags);
+	if ((o->flags & O_NONBLOCK) || (o->flags & O_ACCMODE) == O_RDWR) {
+		o->fd = reopen(o, fifo);
 		return o->fd < 0 ? o->fd : 0;
 	}
 	pid = fork();
@@ -105,7 +111,7 @@ static int open_tty(struct opening *o)
 		return -ENXIO;
 	(void)snprintf(path, sizeof(path), "/dev/pts/%u",
 		(major((dev_t)tty) - 136) * 256 + minor((dev_t)tty));
-	o->fd = open(path, (o->flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC);
+	o->fd = open(path, (o->flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC, 0);
 	if (o->fd < 0)
 		return -errno;
 	if (fstat(o->fd, &st) < 0 || st.st_rdev != (dev_t)tty) {
@@ -117,8 +123,6 @@ static int open_tty(struct opening *o)
 
 static enum bawn_change change_of(int flags)
 {
-	if (flags & O_PATH)
-		return BAWN_CHANGE_READ;
 	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) ? BAWN_CHANGE_CONTENT
 								    : BAWN_CHANGE_READ;
 }
@@ -137,10 +141,10 @@ static int open_existing(struct opening *o, const struct bawn_place *p, int fd, 
 	if (S_ISCHR(type)) {
 		struct stat st;
 
-		if (fstat(fd, &st) == 0 && st.st_rdev == makedev(5, 0) && !(o->flags & O_PATH))
+		if (fstat(fd, &st) == 0 && st.st_rdev == makedev(5, 0))
 			return open_tty(o);
 	}
-	o->fd = reopen(fd, o->flags);
+	o->fd = reopen(o, fd);
 	if (o->fd >= 0)
 		return 0;
 	if (change_of(o->flags) == BAWN_CHANGE_CONTENT)
@@ -152,13 +156,8 @@ static int open_link(struct opening *o, struct bawn_place *p, int link)
 {
 	int r;
 
-	if (o->flags & O_NOFOLLOW) {
-		if (!(o->flags & O_PATH))
-			return -ELOOP;
-		r = bawn_guard_check(o->s, p, BAWN_CHANGE_READ);
-		o->fd = r < 0 ? r : openat(p->dir, p->name, o->flags | O_CLOEXEC);
-		return r < 0 ? r : o->fd < 0 ? -errno : 0;
-	}
+	if (o->flags & O_NOFOLLOW && !o->need_dir)
+		return -ELOOP;
 	if (++o->links > LINKS_MAX)
 		return -ELOOP;
 	r = bawn_susp_follow(o->s, p, link, &o->base, o->path);
@@ -167,7 +166,6 @@ static int open_link(struct opening *o, struct bawn_place *p, int link)
 
 static int open_new(struct opening *o, const struct bawn_place *p)
 {
-	long mask;
 	mode_t old;
 	int r;
 
@@ -176,8 +174,7 @@ static int open_new(struct opening *o, const struct bawn_place *p)
 	r = bawn_guard_check(o->s, p, BAWN_CHANGE_MAKE);
 	if (r < 0)
 		return r;
-	mask = bawn_susp_status(o->s, "\nUmask:", 8);
-	old = umask(mask < 0 ? 077 : (mode_t)mask);
+	old = bawn_susp_umask(o->s);
 	o->fd = openat(p->dir, p->name, o->flags | O_EXCL | O_NOCTTY | O_CLOEXEC, o->mode);
 	r = o->fd < 0 ? -errno : 0;
 	(void)umask(old);
@@ -201,10 +198,7 @@ static int open_step(struct opening *o)
 		return r;
 	if (p.slash && (o->flags & O_CREAT))
 		return -EISDIR;
-	if (p.slash) {
-		o->flags |= O_DIRECTORY;
-		o->flags &= ~O_NOFOLLOW;
-	}
+	o->need_dir |= p.slash;
 	fd = p.whole >= 0 ? dup(p.whole) : openat(p.dir, p.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? open_new(o, &p) : -errno;
@@ -214,6 +208,8 @@ static int open_step(struct opening *o)
 		return -EEXIST;
 	if (S_ISLNK(st.st_mode))
 		return open_link(o, &p, fd);
+	if (o->need_dir && !S_ISDIR(st.st_mode))
+		return -ENOTDIR;
 	return open_existing(o, &p, fd, st.st_mode);
 }
 

@@ -52,17 +52,15 @@ static long result_of(const struct bawn_susp *s, struct bawn_place *p, long r)
 	return result;
 }
 
-static mode_t take_umask(const struct bawn_susp *s)
-{
-	long mask = bawn_susp_status(s, "\nUmask:", 8);
-
-	return umask(mask < 0 ? 077 : (mode_t)mask);
-}
-
 static long act_open(struct bawn_susp *s, const struct bawn_op *op)
 {
-	bawn_broker_open(s, bawn_op_dir(s, op->dir1), (unsigned int)op->path1,
-		bawn_op_int(s, op->flags, op->fixed), (mode_t)bawn_op_int(s, op->data, 0));
+	int flags = bawn_op_int(s, op->flags, op->fixed);
+
+	/* Such a descriptor gives no access and cannot be handed over; flags are in registers. */
+	if (flags & O_PATH)
+		return BAWN_CONTINUE;
+	bawn_broker_open(s, bawn_op_dir(s, op->dir1), (unsigned int)op->path1, flags,
+		(mode_t)bawn_op_int(s, op->data, 0));
 	return BAWN_ANSWERED;
 }
 
@@ -76,7 +74,7 @@ static long act_mkdir(struct bawn_susp *s, const struct bawn_op *op)
 		r = bawn_guard_check(s, &p, BAWN_CHANGE_MAKE);
 	if (r < 0)
 		return r;
-	old = take_umask(s);
+	old = bawn_susp_umask(s);
 	r = mkdirat(p.dir, spelled(&p), (mode_t)bawn_op_int(s, op->data, 0));
 	r = result_of(s, &p, r);
 	(void)umask(old);
@@ -96,7 +94,7 @@ static long act_mknod(struct bawn_susp *s, const struct bawn_op *op)
 		r = bawn_guard_check(s, &p, BAWN_CHANGE_MAKE);
 	if (r < 0)
 		return r;
-	old = take_umask(s);
+	old = bawn_susp_umask(s);
 	r = mknodat(p.dir, spelled(&p), mode, 0);
 	r = result_of(s, &p, r);
 	(void)umask(old);

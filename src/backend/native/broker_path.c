@@ -95,6 +95,13 @@ long bawn_susp_status(const struct bawn_susp *s, const char *key, int radix)
 	return p ? strtol(p + strlen(key), NULL, radix) : -1;
 }
 
+mode_t bawn_susp_umask(const struct bawn_susp *s)
+{
+	long mask = bawn_susp_status(s, "\nUmask:", 8);
+
+	return umask(mask < 0 ? 077 : (mode_t)mask);
+}
+
 int bawn_fd_path(int fd, char dst[PATH_MAX])
 {
 	char link[40];
@@ -230,7 +237,7 @@ static int not_ours(const struct bawn_susp *s, int dir)
 	return after(path + 1, own) ? -EACCES : 0;
 }
 
-/* "a/b/" → parent "a/", name "b", slash. "/" and "" (rest of a rewritten path) → name ".". */
+/* "a/b/" → parent "a/", name "b", slash. "/" → name "/", "" (rest of a rewritten path) → ".". */
 static int split(const char *path, char parent[PATH_MAX], struct bawn_place *ret)
 {
 	size_t end = strlen(path), start;
@@ -246,7 +253,7 @@ static int split(const char *path, char parent[PATH_MAX], struct bawn_place *ret
 	memcpy(parent, path, start);
 	parent[start] = 0;
 	if (end == 0) {
-		(void)snprintf(ret->name, sizeof(ret->name), ".");
+		(void)snprintf(ret->name, sizeof(ret->name), path[0] ? "/" : ".");
 		return 0;
 	}
 	if (end - start > NAME_MAX)
