@@ -97,13 +97,21 @@ static long finish(const struct bawn_susp *s, const struct object *o, int r)
 long bawn_act_truncate(struct bawn_susp *s, const struct bawn_op *op)
 {
 	_cleanup_object_ struct object o = OBJECT_NONE;
+	_cleanup_close_ int fd = -1;
 	off_t len = (off_t)s->args[op->data];
+	struct stat st;
 	int r;
 
 	if (len < 0)
 		return -EINVAL;
 	r = take_object(s, op, 0, &o);
-	return r < 0 ? r : finish(s, &o, truncate(o.path, len));
+	if (r < 0)
+		return r;
+	if (fstat(o.fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return finish(s, &o, truncate(o.path, len));
+	/* truncate() would wait for a lease to be given up, and the broker must not wait. */
+	fd = open(o.path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	return finish(s, &o, fd < 0 ? -1 : ftruncate(fd, len));
 }
 
 long bawn_act_chmod(struct bawn_susp *s, const struct bawn_op *op)

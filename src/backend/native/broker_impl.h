@@ -133,5 +133,6 @@ long bawn_act_removexattr(struct bawn_susp *s, const struct bawn_op *op);
 #define BAWN_ANSWERED LONG_MAX       /* the function has answered, or a child of ours will */
 #define BAWN_CONTINUE (LONG_MAX - 1) /* let the kernel do it: never where a refusal is policy */
 void bawn_susp_answer(const struct bawn_susp *s, long result);
+/* Gives `fd` to the caller and closes it. */
 void bawn_susp_answer_fd(const struct bawn_susp *s, int fd, bool cloexec);
 bool bawn_susp_alive(const struct bawn_susp *s);

@@ -35,18 +35,23 @@ struct opening {
 	int fd;        /* the result */
 };
 
-static int reopen(const struct opening *o, int fd)
+/* Open the very thing that `fd` (O_PATH) is. With `wait` it may block. */
+static int reopen(const struct opening *o, int fd, bool wait)
 {
 	int r, drop = O_CREAT | O_NOFOLLOW | (o->flags & O_CREAT ? O_EXCL : 0);
 	bool makes = (o->flags & O_TMPFILE) == O_TMPFILE;
+	bool added = !wait && !(o->flags & O_NONBLOCK);
 	mode_t old = makes ? bawn_susp_umask(o->s) : 0;
 	char path[40];
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	r = open(path, (o->flags & ~drop) | O_NOCTTY | O_CLOEXEC, o->mode);
+	r = open(path, (o->flags & ~drop) | O_NOCTTY | O_CLOEXEC | (added ? O_NONBLOCK : 0),
+		o->mode);
 	r = r < 0 ? -errno : r;
 	if (makes)
 		(void)umask(old);
+	if (r >= 0 && added)
+		(void)fcntl(r, F_SETFL, fcntl(r, F_GETFL) & ~O_NONBLOCK);
 	return r;
 }
 
@@ -56,7 +61,7 @@ static void on_alarm(int sig)
 }
 
 /* In the child: wait for the other end, looking now and then whether the caller still waits. */
-static void wait_fifo(const struct opening *o, int fifo)
+static void open_waiting(const struct opening *o, int fifo)
 {
 	struct sigaction sa = {.sa_handler = on_alarm};
 	struct itimerval every = {{0, 100000}, {0, 100000}};
@@ -68,7 +73,7 @@ static void wait_fifo(const struct opening *o, int fifo)
 	(void)sigprocmask(SIG_SETMASK, &sa.sa_mask, NULL);
 	(void)setitimer(ITIMER_REAL, &every, NULL);
 	do
-		fd = reopen(o, fifo);
+		fd = reopen(o, fifo, true);
 	while (fd == -EINTR && bawn_susp_alive(o->s));
 	(void)setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 	if (fd < 0)
@@ -77,22 +82,35 @@ static void wait_fifo(const struct opening *o, int fifo)
 		bawn_susp_answer_fd(o->s, fd, o->flags & O_CLOEXEC);
 }
 
-static int open_fifo(struct opening *o, int fifo)
+static int open_in_child(struct opening *o, int fd)
 {
-	pid_t pid;
+	pid_t pid = fork();
 
-	if ((o->flags & O_NONBLOCK) || (o->flags & O_ACCMODE) == O_RDWR) {
-		o->fd = reopen(o, fifo);
-		return o->fd < 0 ? o->fd : 0;
-	}
-	pid = fork();
 	if (pid < 0)
 		return -errno;
 	if (pid == 0) {
-		wait_fifo(o, fifo);
+		open_waiting(o, fd);
 		_exit(0);
 	}
 	return ANSWERED;
+}
+
+static bool fifo_waits(const struct opening *o, mode_t type)
+{
+	return S_ISFIFO(type) && !(o->flags & O_NONBLOCK) && (o->flags & O_ACCMODE) != O_RDWR;
+}
+
+/* In a directory for everybody, a stranger's link or file is a trap: the kernel's
+ * protected_symlinks and protected_regular, which do not see what the broker does on behalf of the
+ * caller. */
+static bool is_trap(const struct bawn_place *p, const struct stat *st)
+{
+	struct stat dir;
+
+	if (p->whole >= 0 || fstat(p->dir, &dir) < 0)
+		return false;
+	return (dir.st_mode & S_ISVTX) && (dir.st_mode & S_IWOTH) && st->st_uid != geteuid() &&
+	       st->st_uid != dir.st_uid;
 }
 
 /* /dev/tty is the terminal of whoever opens it: find the caller's. */
@@ -127,24 +145,26 @@ static enum bawn_change change_of(int flags)
 								    : BAWN_CHANGE_READ;
 }
 
-static int open_existing(struct opening *o, const struct bawn_place *p, int fd, mode_t type)
+static int open_existing(
+	struct opening *o, const struct bawn_place *p, int fd, const struct stat *st)
 {
 	int r;
 
-	if ((o->flags & O_CREAT) && S_ISDIR(type))
+	if ((o->flags & O_CREAT) && S_ISDIR(st->st_mode))
 		return -EISDIR;
+	if ((o->flags & O_CREAT) && (S_ISREG(st->st_mode) || S_ISFIFO(st->st_mode)) &&
+		is_trap(p, st))
+		return -EACCES;
 	r = bawn_guard_check(o->s, p, change_of(o->flags));
 	if (r < 0)
 		return r;
-	if (S_ISFIFO(type))
-		return open_fifo(o, fd);
-	if (S_ISCHR(type)) {
-		struct stat st;
-
-		if (fstat(fd, &st) == 0 && st.st_rdev == makedev(5, 0))
-			return open_tty(o);
-	}
-	o->fd = reopen(o, fd);
+	if (fifo_waits(o, st->st_mode))
+		return open_in_child(o, fd);
+	if (S_ISCHR(st->st_mode) && st->st_rdev == makedev(5, 0))
+		return open_tty(o);
+	o->fd = reopen(o, fd, false);
+	if (o->fd == -EWOULDBLOCK && !(o->flags & O_NONBLOCK)) /* a lease must be given up first */
+		return open_in_child(o, fd);
 	if (o->fd >= 0)
 		return 0;
 	if (change_of(o->flags) == BAWN_CHANGE_CONTENT)
@@ -207,10 +227,10 @@ static int open_step(struct opening *o)
 	if ((o->flags & O_CREAT) && (o->flags & O_EXCL))
 		return -EEXIST;
 	if (S_ISLNK(st.st_mode))
-		return open_link(o, &p, fd);
+		return is_trap(&p, &st) ? -EACCES : open_link(o, &p, fd);
 	if (o->need_dir && !S_ISDIR(st.st_mode))
 		return -ENOTDIR;
-	return open_existing(o, &p, fd, st.st_mode);
+	return open_existing(o, &p, fd, &st);
 }
 
 static int open_prepare(struct opening *o, int dirfd, unsigned int path_arg)
@@ -249,6 +269,4 @@ void bawn_broker_open(struct bawn_susp *s, int dirfd, unsigned int path_arg, int
 		bawn_susp_answer(s, r);
 	else
 		bawn_susp_answer_fd(s, o.fd, flags & O_CLOEXEC);
-	if (o.fd >= 0)
-		(void)close(o.fd);
 }

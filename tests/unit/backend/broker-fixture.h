@@ -110,6 +110,8 @@ static int brokered(const struct bawn_plan *plan, void (*fn)(void *), void *arg)
 		_exit(0);
 	}
 	(void)close(sock[1]);
+	/* Nor can the command look into it. */
+	ASSERT_EQ(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), 0);
 	ASSERT_EQ(bawn_broker_new(plan, recv_fd(sock[0]), on_report, NULL, &b, NULL), 0);
 	(void)close(sock[0]);
 	for (;;) {

@@ -285,6 +285,202 @@ TEST(path_changed_while_it_is_checked)
 	finish();
 }
 
+static char kept[80], secret[80];
+static const char *const protect[] = {kept}, *const deny[] = {secret};
+
+static void landlock_tree(struct bawn_plan *p)
+{
+	prepare();
+	(void)snprintf(kept, sizeof(kept), "%s/kept", top);
+	(void)snprintf(secret, sizeof(secret), "%s/other/secret", top);
+	ASSERT_EQ(mkdir(kept, 0755), 0);
+	ASSERT_EQ(close(creat("kept/f", 0644)), 0);
+	ASSERT_EQ(mkdir(secret, 0755), 0);
+	ASSERT_EQ(close(creat("other/secret/f", 0644)), 0);
+	ASSERT_EQ(symlink("kept/f", "alias"), 0);
+	ASSERT_EQ(symlink("other/secret", "alias2"), 0);
+	*p = (struct bawn_plan){.tier = BAWN_TIER_LANDLOCK, .protect = protect, .n_protect = 1};
+}
+
+static void change_protected(void *arg)
+{
+	const struct timespec ts[2] = {{1, 1}, {1, 1}};
+	int fd, dir;
+
+	(void)arg;
+	fd = open("kept/f", O_RDONLY | O_CLOEXEC);
+	dir = open("kept", O_RDONLY | O_CLOEXEC);
+	WORKS(fd);
+	WORKS(dir);
+	REFUSED(open("kept/f", O_WRONLY));
+	REFUSED(open("kept/f", O_RDONLY | O_TRUNC));
+	REFUSED(open("alias", O_RDWR));
+	REFUSED(openat(dir, "f", O_RDWR));
+	REFUSED(open("/proc/self/cwd/kept/f", O_RDWR));
+	REFUSED(open("kept/new", O_CREAT | O_RDWR, 0644));
+	REFUSED(open("kept", O_TMPFILE | O_RDWR, 0644));
+	REFUSED(mkdir("kept/d", 0755));
+	REFUSED(unlink("kept/f"));
+	REFUSED(unlinkat(dir, "f", 0));
+	REFUSED(rmdir("kept"));
+	REFUSED(rename("kept", "x"));
+	REFUSED(rename("kept/f", "x"));
+	REFUSED(rename("alias", "kept/f"));
+	REFUSED(link("kept/f", "x"));
+	REFUSED(truncate("alias", 0));
+	REFUSED(chmod("kept/f", 0777));
+	REFUSED(fchmod(fd, 0777));
+	REFUSED(fchmod(dir, 0777));
+	REFUSED(chown("alias", getuid(), getgid()));
+	REFUSED(fchown(fd, getuid(), getgid()));
+	REFUSED(utimensat(AT_FDCWD, "kept/f", ts, 0));
+	REFUSED(futimens(fd, ts));
+	REFUSED(syscall(SYS_setxattr, "alias", "user.x", "v", 1, 0));
+	REFUSED(syscall(SYS_fsetxattr, fd, "user.x", "v", 1, 0));
+	REFUSED(syscall(SYS_fremovexattr, fd, "user.x"));
+	WORKS(unlink("alias"));
+	WORKS(open("file", O_CREAT | O_WRONLY, 0644));
+	WORKS(rename("file", "file2"));
+}
+
+TEST(protected_paths_in_the_landlock_tier)
+{
+	struct bawn_plan p;
+
+	landlock_tree(&p);
+	ASSERT_EQ(brokered(&p, change_protected, NULL), 0);
+	ASSERT_EQ(last_control, BAWN_CTL_FS_PROTECT);
+	finish();
+}
+
+#define DENIED(e)                                            \
+	do {                                                 \
+		errno = 0;                                   \
+		if ((long)(e) >= 0 || errno != EACCES)       \
+			FAIL("%s: %s", #e, strerror(errno)); \
+	} while (0)
+
+static void read_denied(void *arg)
+{
+	char path[64];
+	int fd;
+
+	(void)arg;
+	DENIED(open("other/secret/f", O_RDONLY));
+	DENIED(open("other/secret", O_RDONLY | O_DIRECTORY));
+	DENIED(open("alias2/f", O_RDONLY));
+	DENIED(open("alias2/", O_RDONLY));
+	DENIED(open("alias2/", O_RDONLY | O_NOFOLLOW));
+	DENIED(open("other/secret/.", O_RDONLY));
+	DENIED(open("sub/../other/secret/f", O_RDONLY));
+	DENIED(rename("other/secret", "shown"));
+	DENIED(rename("other", "shown"));
+	DENIED(link("other/secret/f", "shown"));
+	fd = open("other/secret/f", O_PATH | O_CLOEXEC);
+	WORKS(fd);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	DENIED(open(path, O_RDONLY));
+	DENIED(linkat(fd, "", AT_FDCWD, "shown", AT_EMPTY_PATH));
+	fd = open("other/secret", O_PATH | O_CLOEXEC);
+	DENIED(openat(fd, "f", O_RDONLY));
+	DENIED(openat(fd, ".", O_RDONLY));
+	WORKS(fchdir(fd));
+	DENIED(open("f", O_RDONLY));
+	WORKS(chdir(top));
+	WORKS(open("other", O_RDONLY));
+	WORKS(open("kept/f", O_RDWR));
+}
+
+TEST(denied_paths_in_the_landlock_tier)
+{
+	struct bawn_plan p;
+
+	landlock_tree(&p);
+	p = (struct bawn_plan){.tier = BAWN_TIER_LANDLOCK, .deny = deny, .n_deny = 1};
+	ASSERT_EQ(brokered(&p, read_denied, NULL), 0);
+	ASSERT_EQ(last_control, BAWN_CTL_FS_DENY);
+	finish();
+}
+
+/* A lease makes whoever opens the file wait: that must not be the broker. */
+static void leased(void *arg)
+{
+	pid_t pid;
+	int fd, st = 0;
+
+	(void)arg;
+	WORKS(close(creat("leased", 0644)));
+	(void)signal(SIGIO, SIG_IGN);
+	fd = open("leased", O_RDONLY | O_CLOEXEC);
+	if (fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
+		_exit(TEST_SKIP);
+	pid = fork();
+	if (pid == 0)
+		_exit(open("leased", O_CREAT | O_WRONLY, 0644) >= 0 ? 0 : 1);
+	(void)usleep(100000);
+	WORKS(mkdir("meanwhile", 0755));
+	ASSERT_EQ(waitpid(pid, &st, WNOHANG), 0);
+	WORKS(fcntl(fd, F_SETLEASE, F_UNLCK));
+	ASSERT_EQ(waitpid(pid, &st, 0), pid);
+	ASSERT_EQ(st, 0);
+}
+
+TEST(a_lease_does_not_stop_the_broker)
+{
+	int r;
+
+	prepare();
+	r = brokered(&plan, leased, NULL);
+	finish();
+	if (r == TEST_SKIP)
+		SKIP("no leases on this file system");
+	ASSERT_EQ(r, 0);
+}
+
+static void tools(void *arg)
+{
+	static const char text[] =
+		"set -e; exec 2> log; mkdir -p a/b; echo hi > a/b/f; echo no > /dev/null; echo err 2> a/err >&2;"
+		"echo x > /dev/stderr; (echo a; echo b) | tee a/t > /dev/fd/1; cp -r a c; mv c d;"
+		"ln -s a l; ln a/t hard; mkfifo p; (echo through > p) & read -r v < p; [ $v = through ];"
+		"if command -v git > /dev/null; then export HOME=$PWD; git init -q r; cd r;"
+		"git config user.name n; git config user.email e; echo 1 > f; git add f;"
+		"git commit -qm m; git gc -q; cd ..; fi;"
+		"if command -v gcc > /dev/null; then echo 'int main(void){return 0;}' > m.c;"
+		"gcc m.c -o m; ./m; fi;"
+		"if command -v python3 > /dev/null; then python3 -c 'import tempfile,shutil,os;"
+		"d=tempfile.mkdtemp(dir=\".\");open(d+\"/x\",\"w\").write(\"y\");shutil.rmtree(d)'; fi;"
+		"! mkdir .claude 2> /dev/null; tar cf t.tar a; mkdir u; tar xf t.tar -C u; rm -rf a u";
+
+	(void)arg;
+	(void)execl("/bin/bash", "bash", "-c", text, (char *)NULL);
+	_exit(126);
+}
+
+TEST(ordinary_tools)
+{
+	if (access("/bin/bash", X_OK) < 0)
+		SKIP("no bash here");
+	prepare();
+	ASSERT_EQ(brokered(&plan, tools, NULL), 0);
+	finish();
+}
+
+TEST(ordinary_tools_when_all_opens_are_brokered)
+{
+	struct bawn_plan p;
+
+	if (access("/bin/bash", X_OK) < 0)
+		SKIP("no bash here");
+	landlock_tree(&p);
+	p.guards = guards;
+	p.n_guards = 2;
+	p.deny = deny;
+	p.n_deny = 1;
+	ASSERT_EQ(brokered(&p, tools, NULL), 0);
+	finish();
+}
+
 static void on_usr1(int sig)
 {
 	(void)sig;
