@@ -94,24 +94,23 @@ void bawn_susp_answer(const struct bawn_susp *s, long result)
 	(void)ioctl(s->b->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
 }
 
+/*
+ * In two steps, with ours closed between them: a caller that goes on while we still have the file
+ * open for writing could not execute it (ETXTBSY), nor see the end of a pipe.
+ */
 void bawn_susp_answer_fd(const struct bawn_susp *s, int fd, bool cloexec)
 {
 	struct seccomp_notif_addfd add = {
 		.id = s->id,
-		.flags = SECCOMP_ADDFD_FLAG_SEND,
 		.srcfd = (uint32_t)fd,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
 	int r = ioctl(s->b->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 
-	if (r < 0 && errno == EINVAL) { /* before Linux 5.14: in two steps */
-		add.flags = 0;
-		r = ioctl(s->b->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
-		if (r >= 0)
-			bawn_susp_answer(s, r);
-	}
 	if (r < 0)
-		bawn_susp_answer(s, -errno);
+		r = -errno;
+	(void)close(fd);
+	bawn_susp_answer(s, r);
 }
 
 static void serve_one(struct bawn_broker *b, const struct seccomp_notif *req)

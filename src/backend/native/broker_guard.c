@@ -225,7 +225,8 @@ static int check_paths(const struct bawn_susp *s, const char *path, enum bawn_ch
 
 static bool is_dots(const struct bawn_place *p)
 {
-	return p->whole < 0 && (strcmp(p->name, ".") == 0 || strcmp(p->name, "..") == 0);
+	return p->whole < 0 &&
+	       (strcmp(p->name, ".") == 0 || strcmp(p->name, "..") == 0 || p->name[0] == '/');
 }
 
 /* "." and ".." name a directory by another path: check that one. */

@@ -71,6 +71,8 @@ int bawn_susp_bytes(struct bawn_susp *s, uint64_t addr, void *dst, size_t size);
 int bawn_susp_base(const struct bawn_susp *s, int dirfd);
 /* A number from a line of the caller's /proc/TID/status, in that base; -1 if it is not there. */
 long bawn_susp_status(const struct bawn_susp *s, const char *key, int radix);
+/* Work under the caller's umask; returns ours. */
+mode_t bawn_susp_umask(const struct bawn_susp *s);
 /* Find where `path` leads from `base` (consumed), last component not followed. With `whole`, a path
  * that is one of the caller's descriptors yields it. */
 int bawn_susp_locate(
@@ -84,6 +86,9 @@ int bawn_place_path(const struct bawn_place *p, char dst[PATH_MAX + NAME_MAX + 2
 /* Follow the symlink `link` (O_PATH) found at *p: *ret_base and `text` are where to go on. */
 int bawn_susp_follow(const struct bawn_susp *s, struct bawn_place *p, int link, int *ret_base,
 	char text[PATH_MAX]);
+
+/* Follow final symlinks until *p is the thing itself. */
+int bawn_susp_follow_all(const struct bawn_susp *s, struct bawn_place *p);
 
 /* broker_guard.c */
 int bawn_guard_init(struct bawn_broker *b);
@@ -102,17 +107,32 @@ void bawn_broker_open(
 struct bawn_op {
 	int nr;
 	long (*act)(struct bawn_susp *s, const struct bawn_op *op);
-	signed char dir1, path1, dir2, path2; /* argument numbers; -1: none (the working dir) */
-	signed char flags, mode;              /* -1: none */
-	int fixed;                            /* flags when there is no argument for them */
-	enum bawn_broker_mode from;
+	signed char dir1, path1; /* argument numbers; without dir1 the working directory, without
+				    path1 the descriptor dir1 itself */
+	signed char dir2, path2;
+	signed char flags; /* -1: `fixed` instead */
+	signed char data;  /* the first argument that says what to do: mode, owner, times … */
+	int fixed;
 };
+int bawn_op_int(const struct bawn_susp *s, int arg, int none);
+int bawn_op_dir(const struct bawn_susp *s, int arg);
 extern const struct bawn_op bawn_broker_ops[];
 extern const size_t bawn_broker_n_ops;
+
+/* broker_attr.c */
+long bawn_act_truncate(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_chmod(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_chown(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_utimensat(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_utimes(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_utime(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_setxattr(struct bawn_susp *s, const struct bawn_op *op);
+long bawn_act_removexattr(struct bawn_susp *s, const struct bawn_op *op);
 
 /* broker.c */
 #define BAWN_ANSWERED LONG_MAX       /* the function has answered, or a child of ours will */
 #define BAWN_CONTINUE (LONG_MAX - 1) /* let the kernel do it: never where a refusal is policy */
 void bawn_susp_answer(const struct bawn_susp *s, long result);
+/* Gives `fd` to the caller and closes it. */
 void bawn_susp_answer_fd(const struct bawn_susp *s, int fd, bool cloexec);
 bool bawn_susp_alive(const struct bawn_susp *s);

@@ -31,17 +31,28 @@ struct opening {
 	int base;
 	char path[PATH_MAX];
 	unsigned int links;
-	int fd; /* the result */
+	bool need_dir; /* slashes behind the path: follow, and it must be a directory */
+	int fd;        /* the result */
 };
 
-static int reopen(int fd, int flags)
+/* Open the very thing that `fd` (O_PATH) is. With `wait` it may block. */
+static int reopen(const struct opening *o, int fd, bool wait)
 {
+	int r, drop = O_CREAT | O_NOFOLLOW | (o->flags & O_CREAT ? O_EXCL : 0);
+	bool makes = (o->flags & O_TMPFILE) == O_TMPFILE;
+	bool added = !wait && !(o->flags & O_NONBLOCK);
+	mode_t old = makes ? bawn_susp_umask(o->s) : 0;
 	char path[40];
-	int r;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	r = open(path, (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_NOCTTY | O_CLOEXEC);
-	return r < 0 ? -errno : r;
+	r = open(path, (o->flags & ~drop) | O_NOCTTY | O_CLOEXEC | (added ? O_NONBLOCK : 0),
+		o->mode);
+	r = r < 0 ? -errno : r;
+	if (makes)
+		(void)umask(old);
+	if (r >= 0 && added)
+		(void)fcntl(r, F_SETFL, fcntl(r, F_GETFL) & ~O_NONBLOCK);
+	return r;
 }
 
 static void on_alarm(int sig)
@@ -50,7 +61,7 @@ static void on_alarm(int sig)
 }
 
 /* In the child: wait for the other end, looking now and then whether the caller still waits. */
-static void wait_fifo(const struct opening *o, int fifo)
+static void open_waiting(const struct opening *o, int fifo)
 {
 	struct sigaction sa = {.sa_handler = on_alarm};
 	struct itimerval every = {{0, 100000}, {0, 100000}};
@@ -62,7 +73,7 @@ static void wait_fifo(const struct opening *o, int fifo)
 	(void)sigprocmask(SIG_SETMASK, &sa.sa_mask, NULL);
 	(void)setitimer(ITIMER_REAL, &every, NULL);
 	do
-		fd = reopen(fifo, o->flags);
+		fd = reopen(o, fifo, true);
 	while (fd == -EINTR && bawn_susp_alive(o->s));
 	(void)setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 	if (fd < 0)
@@ -71,22 +82,35 @@ static void wait_fifo(const struct opening *o, int fifo)
 		bawn_susp_answer_fd(o->s, fd, o->flags & O_CLOEXEC);
 }
 
-static int open_fifo(struct opening *o, int fifo)
+static int open_in_child(struct opening *o, int fd)
 {
-	pid_t pid;
+	pid_t pid = fork();
 
-	if ((o->flags & (O_NONBLOCK | O_PATH)) || (o->flags & O_ACCMODE) == O_RDWR) {
-		o->fd = reopen(fifo, o->flags);
-		return o->fd < 0 ? o->fd : 0;
-	}
-	pid = fork();
 	if (pid < 0)
 		return -errno;
 	if (pid == 0) {
-		wait_fifo(o, fifo);
+		open_waiting(o, fd);
 		_exit(0);
 	}
 	return ANSWERED;
+}
+
+static bool fifo_waits(const struct opening *o, mode_t type)
+{
+	return S_ISFIFO(type) && !(o->flags & O_NONBLOCK) && (o->flags & O_ACCMODE) != O_RDWR;
+}
+
+/* In a directory for everybody, a stranger's link or file is a trap: the kernel's
+ * protected_symlinks and protected_regular, which do not see what the broker does on behalf of the
+ * caller. */
+static bool is_trap(const struct bawn_place *p, const struct stat *st)
+{
+	struct stat dir;
+
+	if (p->whole >= 0 || fstat(p->dir, &dir) < 0)
+		return false;
+	return (dir.st_mode & S_ISVTX) && (dir.st_mode & S_IWOTH) && st->st_uid != geteuid() &&
+	       st->st_uid != dir.st_uid;
 }
 
 /* /dev/tty is the terminal of whoever opens it: find the caller's. */
@@ -105,7 +129,7 @@ static int open_tty(struct opening *o)
 		return -ENXIO;
 	(void)snprintf(path, sizeof(path), "/dev/pts/%u",
 		(major((dev_t)tty) - 136) * 256 + minor((dev_t)tty));
-	o->fd = open(path, (o->flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC);
+	o->fd = open(path, (o->flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC, 0);
 	if (o->fd < 0)
 		return -errno;
 	if (fstat(o->fd, &st) < 0 || st.st_rdev != (dev_t)tty) {
@@ -117,30 +141,30 @@ static int open_tty(struct opening *o)
 
 static enum bawn_change change_of(int flags)
 {
-	if (flags & O_PATH)
-		return BAWN_CHANGE_READ;
 	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) ? BAWN_CHANGE_CONTENT
 								    : BAWN_CHANGE_READ;
 }
 
-static int open_existing(struct opening *o, const struct bawn_place *p, int fd, mode_t type)
+static int open_existing(
+	struct opening *o, const struct bawn_place *p, int fd, const struct stat *st)
 {
 	int r;
 
-	if ((o->flags & O_CREAT) && S_ISDIR(type))
+	if ((o->flags & O_CREAT) && S_ISDIR(st->st_mode))
 		return -EISDIR;
+	if ((o->flags & O_CREAT) && (S_ISREG(st->st_mode) || S_ISFIFO(st->st_mode)) &&
+		is_trap(p, st))
+		return -EACCES;
 	r = bawn_guard_check(o->s, p, change_of(o->flags));
 	if (r < 0)
 		return r;
-	if (S_ISFIFO(type))
-		return open_fifo(o, fd);
-	if (S_ISCHR(type)) {
-		struct stat st;
-
-		if (fstat(fd, &st) == 0 && st.st_rdev == makedev(5, 0) && !(o->flags & O_PATH))
-			return open_tty(o);
-	}
-	o->fd = reopen(fd, o->flags);
+	if (fifo_waits(o, st->st_mode))
+		return open_in_child(o, fd);
+	if (S_ISCHR(st->st_mode) && st->st_rdev == makedev(5, 0))
+		return open_tty(o);
+	o->fd = reopen(o, fd, false);
+	if (o->fd == -EWOULDBLOCK && !(o->flags & O_NONBLOCK)) /* a lease must be given up first */
+		return open_in_child(o, fd);
 	if (o->fd >= 0)
 		return 0;
 	if (change_of(o->flags) == BAWN_CHANGE_CONTENT)
@@ -152,13 +176,8 @@ static int open_link(struct opening *o, struct bawn_place *p, int link)
 {
 	int r;
 
-	if (o->flags & O_NOFOLLOW) {
-		if (!(o->flags & O_PATH))
-			return -ELOOP;
-		r = bawn_guard_check(o->s, p, BAWN_CHANGE_READ);
-		o->fd = r < 0 ? r : openat(p->dir, p->name, o->flags | O_CLOEXEC);
-		return r < 0 ? r : o->fd < 0 ? -errno : 0;
-	}
+	if (o->flags & O_NOFOLLOW && !o->need_dir)
+		return -ELOOP;
 	if (++o->links > LINKS_MAX)
 		return -ELOOP;
 	r = bawn_susp_follow(o->s, p, link, &o->base, o->path);
@@ -167,7 +186,6 @@ static int open_link(struct opening *o, struct bawn_place *p, int link)
 
 static int open_new(struct opening *o, const struct bawn_place *p)
 {
-	long mask;
 	mode_t old;
 	int r;
 
@@ -176,8 +194,7 @@ static int open_new(struct opening *o, const struct bawn_place *p)
 	r = bawn_guard_check(o->s, p, BAWN_CHANGE_MAKE);
 	if (r < 0)
 		return r;
-	mask = bawn_susp_status(o->s, "\nUmask:", 8);
-	old = umask(mask < 0 ? 077 : (mode_t)mask);
+	old = bawn_susp_umask(o->s);
 	o->fd = openat(p->dir, p->name, o->flags | O_EXCL | O_NOCTTY | O_CLOEXEC, o->mode);
 	r = o->fd < 0 ? -errno : 0;
 	(void)umask(old);
@@ -201,10 +218,7 @@ static int open_step(struct opening *o)
 		return r;
 	if (p.slash && (o->flags & O_CREAT))
 		return -EISDIR;
-	if (p.slash) {
-		o->flags |= O_DIRECTORY;
-		o->flags &= ~O_NOFOLLOW;
-	}
+	o->need_dir |= p.slash;
 	fd = p.whole >= 0 ? dup(p.whole) : openat(p.dir, p.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? open_new(o, &p) : -errno;
@@ -213,8 +227,10 @@ static int open_step(struct opening *o)
 	if ((o->flags & O_CREAT) && (o->flags & O_EXCL))
 		return -EEXIST;
 	if (S_ISLNK(st.st_mode))
-		return open_link(o, &p, fd);
-	return open_existing(o, &p, fd, st.st_mode);
+		return is_trap(&p, &st) ? -EACCES : open_link(o, &p, fd);
+	if (o->need_dir && !S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	return open_existing(o, &p, fd, &st);
 }
 
 static int open_prepare(struct opening *o, int dirfd, unsigned int path_arg)
@@ -253,6 +269,4 @@ void bawn_broker_open(struct bawn_susp *s, int dirfd, unsigned int path_arg, int
 		bawn_susp_answer(s, r);
 	else
 		bawn_susp_answer_fd(s, o.fd, flags & O_CLOEXEC);
-	if (o.fd >= 0)
-		(void)close(o.fd);
 }

@@ -15,19 +15,19 @@
 #include "backend/native/broker_impl.h"
 #include "base/cleanup.h"
 
-static int int_arg(const struct bawn_susp *s, int arg, int none)
+int bawn_op_int(const struct bawn_susp *s, int arg, int none)
 {
 	return arg < 0 ? none : (int)(uint32_t)s->args[arg];
 }
 
-static int dir_arg(const struct bawn_susp *s, int arg)
+int bawn_op_dir(const struct bawn_susp *s, int arg)
 {
-	return int_arg(s, arg, AT_FDCWD);
+	return bawn_op_int(s, arg, AT_FDCWD);
 }
 
 static int locate1(struct bawn_susp *s, const struct bawn_op *op, bool whole, struct bawn_place *p)
 {
-	return bawn_susp_locate_arg(s, dir_arg(s, op->dir1), (unsigned int)op->path1, whole, p);
+	return bawn_susp_locate_arg(s, bawn_op_dir(s, op->dir1), (unsigned int)op->path1, whole, p);
 }
 
 /* The name with one slash behind it if the caller wrote some: the kernel knows what that means. */
@@ -52,17 +52,15 @@ static long result_of(const struct bawn_susp *s, struct bawn_place *p, long r)
 	return result;
 }
 
-static mode_t take_umask(const struct bawn_susp *s)
-{
-	long mask = bawn_susp_status(s, "\nUmask:", 8);
-
-	return umask(mask < 0 ? 077 : (mode_t)mask);
-}
-
 static long act_open(struct bawn_susp *s, const struct bawn_op *op)
 {
-	bawn_broker_open(s, dir_arg(s, op->dir1), (unsigned int)op->path1,
-		int_arg(s, op->flags, op->fixed), (mode_t)int_arg(s, op->mode, 0));
+	int flags = bawn_op_int(s, op->flags, op->fixed);
+
+	/* Such a descriptor gives no access and cannot be handed over; flags are in registers. */
+	if (flags & O_PATH)
+		return BAWN_CONTINUE;
+	bawn_broker_open(s, bawn_op_dir(s, op->dir1), (unsigned int)op->path1, flags,
+		(mode_t)bawn_op_int(s, op->data, 0));
 	return BAWN_ANSWERED;
 }
 
@@ -76,8 +74,8 @@ static long act_mkdir(struct bawn_susp *s, const struct bawn_op *op)
 		r = bawn_guard_check(s, &p, BAWN_CHANGE_MAKE);
 	if (r < 0)
 		return r;
-	old = take_umask(s);
-	r = mkdirat(p.dir, spelled(&p), (mode_t)int_arg(s, op->mode, 0));
+	old = bawn_susp_umask(s);
+	r = mkdirat(p.dir, spelled(&p), (mode_t)bawn_op_int(s, op->data, 0));
 	r = result_of(s, &p, r);
 	(void)umask(old);
 	return r;
@@ -86,7 +84,7 @@ static long act_mkdir(struct bawn_susp *s, const struct bawn_op *op)
 static long act_mknod(struct bawn_susp *s, const struct bawn_op *op)
 {
 	_cleanup_place_ struct bawn_place p = BAWN_PLACE_NONE;
-	mode_t old, mode = (mode_t)int_arg(s, op->mode, 0);
+	mode_t old, mode = (mode_t)bawn_op_int(s, op->data, 0);
 	long r;
 
 	if (S_ISCHR(mode) || S_ISBLK(mode))
@@ -96,7 +94,7 @@ static long act_mknod(struct bawn_susp *s, const struct bawn_op *op)
 		r = bawn_guard_check(s, &p, BAWN_CHANGE_MAKE);
 	if (r < 0)
 		return r;
-	old = take_umask(s);
+	old = bawn_susp_umask(s);
 	r = mknodat(p.dir, spelled(&p), mode, 0);
 	r = result_of(s, &p, r);
 	(void)umask(old);
@@ -114,7 +112,7 @@ static long act_symlink(struct bawn_susp *s, const struct bawn_op *op)
 		r = -ENOENT;
 	if (r == 0)
 		r = bawn_susp_locate_arg(
-			s, dir_arg(s, op->dir2), (unsigned int)op->path2, false, &p);
+			s, bawn_op_dir(s, op->dir2), (unsigned int)op->path2, false, &p);
 	if (r == 0)
 		r = bawn_guard_check(s, &p, BAWN_CHANGE_PUT);
 	if (r < 0)
@@ -135,36 +133,11 @@ static long link_source(
 		if (r < 0)
 			return r;
 		if (first == 0) {
-			p->whole = bawn_susp_base(s, dir_arg(s, op->dir1));
+			p->whole = bawn_susp_base(s, bawn_op_dir(s, op->dir1));
 			return p->whole < 0 ? p->whole : 0;
 		}
 	}
 	return locate1(s, op, flags & AT_SYMLINK_FOLLOW, p);
-}
-
-/* Follow a final symlink, as AT_SYMLINK_FOLLOW asks, so that the thing itself is in `p`. */
-static long follow_source(const struct bawn_susp *s, struct bawn_place *p)
-{
-	for (int i = 0; i < 40 && p->whole < 0; i++) {
-		_cleanup_close_ int fd = -1;
-		char text[PATH_MAX];
-		struct stat st;
-		int base = -1, r;
-
-		fd = openat(p->dir, p->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0 || fstat(fd, &st) < 0)
-			return -errno;
-		if (!S_ISLNK(st.st_mode))
-			return 0;
-		r = bawn_susp_follow(s, p, fd, &base, text);
-		if (r < 0)
-			return r;
-		bawn_place_done(p);
-		r = bawn_susp_locate(s, base, text, true, p);
-		if (r < 0)
-			return r;
-	}
-	return p->whole < 0 ? -ELOOP : 0;
 }
 
 static long do_link(struct bawn_place *from, struct bawn_place *to)
@@ -181,17 +154,17 @@ static long act_link(struct bawn_susp *s, const struct bawn_op *op)
 {
 	_cleanup_place_ struct bawn_place from = BAWN_PLACE_NONE;
 	_cleanup_place_ struct bawn_place to = BAWN_PLACE_NONE;
-	int flags = int_arg(s, op->flags, op->fixed);
+	int flags = bawn_op_int(s, op->flags, op->fixed);
 	long r;
 
 	if (flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
 		return -EINVAL;
 	r = link_source(s, op, flags, &from);
 	if (r == 0 && (flags & AT_SYMLINK_FOLLOW))
-		r = follow_source(s, &from);
+		r = bawn_susp_follow_all(s, &from);
 	if (r == 0)
 		r = bawn_susp_locate_arg(
-			s, dir_arg(s, op->dir2), (unsigned int)op->path2, false, &to);
+			s, bawn_op_dir(s, op->dir2), (unsigned int)op->path2, false, &to);
 	/* A second name for a protected file would be a way around its protection. */
 	if (r == 0)
 		r = bawn_guard_check(s, &from, BAWN_CHANGE_CONTENT);
@@ -207,12 +180,12 @@ static long act_rename(struct bawn_susp *s, const struct bawn_op *op)
 {
 	_cleanup_place_ struct bawn_place from = BAWN_PLACE_NONE;
 	_cleanup_place_ struct bawn_place to = BAWN_PLACE_NONE;
-	unsigned int flags = (unsigned int)int_arg(s, op->flags, op->fixed);
+	unsigned int flags = (unsigned int)bawn_op_int(s, op->flags, op->fixed);
 	long r = locate1(s, op, false, &from);
 
 	if (r == 0)
 		r = bawn_susp_locate_arg(
-			s, dir_arg(s, op->dir2), (unsigned int)op->path2, false, &to);
+			s, bawn_op_dir(s, op->dir2), (unsigned int)op->path2, false, &to);
 	if (r == 0)
 		r = bawn_guard_check(s, &to, BAWN_CHANGE_PUT);
 	if (r == 0)
@@ -224,6 +197,23 @@ static long act_rename(struct bawn_susp *s, const struct bawn_op *op)
 	return result_of(s, &to, r);
 }
 
+static long act_unlink(struct bawn_susp *s, const struct bawn_op *op)
+{
+	_cleanup_place_ struct bawn_place p = BAWN_PLACE_NONE;
+	int flags = bawn_op_int(s, op->flags, op->fixed);
+	long r;
+
+	if (flags & ~AT_REMOVEDIR)
+		return -EINVAL;
+	r = locate1(s, op, false, &p);
+	if (r == 0)
+		r = bawn_guard_check(s, &p, BAWN_CHANGE_AWAY);
+	if (r < 0)
+		return r;
+	r = unlinkat(p.dir, spelled(&p), flags);
+	return result_of(s, &p, r);
+}
+
 static long act_connect(struct bawn_susp *s, const struct bawn_op *op)
 {
 	(void)op;
@@ -231,32 +221,58 @@ static long act_connect(struct bawn_susp *s, const struct bawn_op *op)
 	return BAWN_CONTINUE;
 }
 
-#define C BAWN_BROKER_CREATE
-
-#define ROW(sys, fn, d1, p1, d2, p2, fl, mo, fix, lo)                                         \
+#define ROW(sys, fn, d1, p1, d2, p2, fl, mo, fix)                                             \
 	{                                                                                     \
 		.nr = SYS_##sys, .act = fn, .dir1 = d1, .path1 = p1, .dir2 = d2, .path2 = p2, \
-		.flags = fl, .mode = mo, .fixed = fix, .from = lo                             \
+		.flags = fl, .data = mo, .fixed = fix                                         \
 	}
 
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+
+/* clang-format off */
 const struct bawn_op bawn_broker_ops[] = {
-	/*  call, function, dir1, path1, dir2, path2, flags, mode, fixed flags, from mode */
-	ROW(openat, act_open, 0, 1, -1, -1, 2, 3, 0, C),
-	ROW(mkdirat, act_mkdir, 0, 1, -1, -1, -1, 2, 0, C),
-	ROW(mknodat, act_mknod, 0, 1, -1, -1, -1, 2, 0, C),
-	ROW(symlinkat, act_symlink, -1, 0, 1, 2, -1, -1, 0, C),
-	ROW(linkat, act_link, 0, 1, 2, 3, 4, -1, 0, C),
-	ROW(renameat, act_rename, 0, 1, 2, 3, -1, -1, 0, C),
-	ROW(renameat2, act_rename, 0, 1, 2, 3, 4, -1, 0, C),
-	ROW(connect, act_connect, -1, -1, -1, -1, -1, -1, 0, C),
-#ifdef SYS_open
-	ROW(open, act_open, -1, 0, -1, -1, 1, 2, 0, C),
-	ROW(creat, act_open, -1, 0, -1, -1, -1, 1, O_CREAT | O_WRONLY | O_TRUNC, C),
-	ROW(mkdir, act_mkdir, -1, 0, -1, -1, -1, 1, 0, C),
-	ROW(mknod, act_mknod, -1, 0, -1, -1, -1, 1, 0, C),
-	ROW(symlink, act_symlink, -1, 0, -1, 1, -1, -1, 0, C),
-	ROW(link, act_link, -1, 0, -1, 1, -1, -1, 0, C),
-	ROW(rename, act_rename, -1, 0, -1, 1, -1, -1, 0, C),
+	/*  call       function     dir1 path1 dir2 path2 flags data  flags without an argument */
+	ROW(openat,       act_open,       0,  1, -1, -1,  2,  3, 0),
+	ROW(mkdirat,      act_mkdir,      0,  1, -1, -1, -1,  2, 0),
+	ROW(mknodat,      act_mknod,      0,  1, -1, -1, -1,  2, 0),
+	ROW(symlinkat,    act_symlink,   -1,  0,  1,  2, -1, -1, 0),
+	ROW(linkat,       act_link,       0,  1,  2,  3,  4, -1, 0),
+	ROW(renameat,     act_rename,     0,  1,  2,  3, -1, -1, 0),
+	ROW(renameat2,    act_rename,     0,  1,  2,  3,  4, -1, 0),
+	ROW(connect,      act_connect,   -1, -1, -1, -1, -1, -1, 0),
+	ROW(unlinkat,     act_unlink,     0,  1, -1, -1,  2, -1, 0),
+	ROW(truncate,     bawn_act_truncate,    -1,  0, -1, -1, -1,  1, 0),
+	ROW(fchmod,       bawn_act_chmod,        0, -1, -1, -1, -1,  1, 0),
+	ROW(fchmodat,     bawn_act_chmod,        0,  1, -1, -1, -1,  2, 0),
+	ROW(fchmodat2,    bawn_act_chmod,        0,  1, -1, -1,  3,  2, 0),
+	ROW(fchown,       bawn_act_chown,        0, -1, -1, -1, -1,  1, 0),
+	ROW(fchownat,     bawn_act_chown,        0,  1, -1, -1,  4,  2, 0),
+	ROW(utimensat,    bawn_act_utimensat,    0,  1, -1, -1,  3,  2, 0),
+	ROW(setxattr,     bawn_act_setxattr,    -1,  0, -1, -1, -1,  1, 0),
+	ROW(lsetxattr,    bawn_act_setxattr,    -1,  0, -1, -1, -1,  1, AT_SYMLINK_NOFOLLOW),
+	ROW(fsetxattr,    bawn_act_setxattr,     0, -1, -1, -1, -1,  1, 0),
+	ROW(removexattr,  bawn_act_removexattr, -1,  0, -1, -1, -1,  1, 0),
+	ROW(lremovexattr, bawn_act_removexattr, -1,  0, -1, -1, -1,  1, AT_SYMLINK_NOFOLLOW),
+	ROW(fremovexattr, bawn_act_removexattr,  0, -1, -1, -1, -1,  1, 0),
+#ifdef SYS_open /* machines with the calls of old */
+	ROW(open,         act_open,      -1,  0, -1, -1,  1,  2, 0),
+	ROW(creat,        act_open,      -1,  0, -1, -1, -1,  1, O_CREAT | O_WRONLY | O_TRUNC),
+	ROW(mkdir,        act_mkdir,     -1,  0, -1, -1, -1,  1, 0),
+	ROW(mknod,        act_mknod,     -1,  0, -1, -1, -1,  1, 0),
+	ROW(symlink,      act_symlink,   -1,  0, -1,  1, -1, -1, 0),
+	ROW(link,         act_link,      -1,  0, -1,  1, -1, -1, 0),
+	ROW(rename,       act_rename,    -1,  0, -1,  1, -1, -1, 0),
+	ROW(unlink,       act_unlink,    -1,  0, -1, -1, -1, -1, 0),
+	ROW(rmdir,        act_unlink,    -1,  0, -1, -1, -1, -1, AT_REMOVEDIR),
+	ROW(chmod,        bawn_act_chmod,       -1,  0, -1, -1, -1,  1, 0),
+	ROW(chown,        bawn_act_chown,       -1,  0, -1, -1, -1,  1, 0),
+	ROW(lchown,       bawn_act_chown,       -1,  0, -1, -1, -1,  1, AT_SYMLINK_NOFOLLOW),
+	ROW(utime,        bawn_act_utime,       -1,  0, -1, -1, -1,  1, 0),
+	ROW(utimes,       bawn_act_utimes,      -1,  0, -1, -1, -1,  1, 0),
+	ROW(futimesat,    bawn_act_utimes,       0,  1, -1, -1, -1,  2, 0),
 #endif
 };
+/* clang-format on */
 const size_t bawn_broker_n_ops = sizeof(bawn_broker_ops) / sizeof(bawn_broker_ops[0]);

@@ -19,6 +19,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
+#define LINKS_MAX 40
+
 void bawn_place_done(struct bawn_place *p)
 {
 	if (p->dir >= 0)
@@ -93,6 +95,13 @@ long bawn_susp_status(const struct bawn_susp *s, const char *key, int radix)
 	return p ? strtol(p + strlen(key), NULL, radix) : -1;
 }
 
+mode_t bawn_susp_umask(const struct bawn_susp *s)
+{
+	long mask = bawn_susp_status(s, "\nUmask:", 8);
+
+	return umask(mask < 0 ? 077 : (mode_t)mask);
+}
+
 int bawn_fd_path(int fd, char dst[PATH_MAX])
 {
 	char link[40];
@@ -147,6 +156,8 @@ static const char *own_proc(const struct bawn_susp *s, const char *path)
 	p = after(path, "proc");
 	if (!p)
 		return NULL;
+	if (after(p, "net") || after(p, "mounts"))
+		return p;
 	rest = after(p, "self");
 	if (!rest)
 		rest = after(p, "thread-self");
@@ -173,6 +184,9 @@ static int rewrite(const struct bawn_susp *s, int *base, const char **path)
 		return 0;
 	if ((rest = after(own, "cwd")) || (rest = after(own, "root"))) {
 		fd = openat(s->proc, own[0] == 'r' ? "root" : "cwd", O_PATH | O_CLOEXEC);
+	} else if (strcmp(own, "exe") == 0) {
+		fd = openat(s->proc, "exe", O_PATH | O_CLOEXEC);
+		rest = own + 3;
 	} else if (after(own, "fd") && after(own, "fd")[0]) {
 		char *end = NULL;
 		const char *num = after(own, "fd");
@@ -223,7 +237,7 @@ static int not_ours(const struct bawn_susp *s, int dir)
 	return after(path + 1, own) ? -EACCES : 0;
 }
 
-/* "a/b/" → parent "a/", name "b", slash. "/" and "" (rest of a rewritten path) → name ".". */
+/* "a/b/" → parent "a/", name "b", slash. "/" → name "/", "" (rest of a rewritten path) → ".". */
 static int split(const char *path, char parent[PATH_MAX], struct bawn_place *ret)
 {
 	size_t end = strlen(path), start;
@@ -239,7 +253,7 @@ static int split(const char *path, char parent[PATH_MAX], struct bawn_place *ret
 	memcpy(parent, path, start);
 	parent[start] = 0;
 	if (end == 0) {
-		(void)snprintf(ret->name, sizeof(ret->name), ".");
+		(void)snprintf(ret->name, sizeof(ret->name), path[0] ? "/" : ".");
 		return 0;
 	}
 	if (end - start > NAME_MAX)
@@ -328,4 +342,30 @@ int bawn_susp_follow(const struct bawn_susp *s, struct bawn_place *p, int link, 
 	*ret_base = target[0] == '/' ? -1 : TAKE_FD(p->dir);
 	memcpy(text, target, (size_t)n + 1);
 	return 0;
+}
+
+int bawn_susp_follow_all(const struct bawn_susp *s, struct bawn_place *p)
+{
+	for (int i = 0; i < LINKS_MAX && p->whole < 0; i++) {
+		_cleanup_close_ int fd = -1;
+		bool slash = p->slash;
+		char text[PATH_MAX];
+		struct stat st;
+		int base = -1, r;
+
+		fd = openat(p->dir, p->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return -errno;
+		if (!S_ISLNK(st.st_mode))
+			return slash && !S_ISDIR(st.st_mode) ? -ENOTDIR : 0;
+		r = bawn_susp_follow(s, p, fd, &base, text);
+		if (r < 0)
+			return r;
+		bawn_place_done(p);
+		r = bawn_susp_locate(s, base, text, true, p);
+		if (r < 0)
+			return r;
+		p->slash |= slash;
+	}
+	return p->whole < 0 ? -ELOOP : 0;
 }

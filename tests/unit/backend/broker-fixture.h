@@ -66,11 +66,9 @@ static int recv_fd(int sock)
 static void confine(const struct bawn_plan *plan, int sock)
 {
 	struct bawn_error err = {0};
-	struct sock_fprog base = {0}, notify = {0};
+	struct sock_fprog notify = {0};
 	int fd;
 
-	ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	(void)base;
 	bawn_seccomp_notify(bawn_broker_mode(plan), &notify);
 	fd = bawn_seccomp_load(&notify, true, &err);
 	if (fd < 0)
@@ -78,6 +76,18 @@ static void confine(const struct bawn_plan *plan, int sock)
 	send_fd(sock, fd);
 	(void)close(fd);
 	(void)close(sock);
+}
+
+/* As in a sandbox, the broker itself lives under the base filter. */
+static void load_base(const struct bawn_plan *plan)
+{
+	struct bawn_error err = {0};
+	struct sock_fprog base = {0};
+
+	ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	if (bawn_seccomp_base(NULL, plan, &base, &err) < 0 ||
+		bawn_seccomp_load(&base, false, &err) < 0)
+		FAIL("%s", err.msg);
 }
 
 /* Under the broker; returns the exit status of the child that ran fn(arg). */
@@ -88,6 +98,7 @@ static int brokered(const struct bawn_plan *plan, void (*fn)(void *), void *arg)
 	pid_t pid;
 
 	(void)fflush(stdout);
+	load_base(plan);
 	ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock), 0);
 	pid = fork();
 	ASSERT_TRUE(pid >= 0);
@@ -99,6 +110,8 @@ static int brokered(const struct bawn_plan *plan, void (*fn)(void *), void *arg)
 		_exit(0);
 	}
 	(void)close(sock[1]);
+	/* Nor can the command look into it. */
+	ASSERT_EQ(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), 0);
 	ASSERT_EQ(bawn_broker_new(plan, recv_fd(sock[0]), on_report, NULL, &b, NULL), 0);
 	(void)close(sock[0]);
 	for (;;) {

@@ -303,6 +303,165 @@ static void fifos(void)
 	(void)waitpid(pid, NULL, 0);
 }
 
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+
+static void note_times(const char *path)
+{
+	struct stat st;
+
+	DO(lstat(path, &st));
+	note("atime", st.st_atim.tv_sec % 100000);
+	note("mtime", st.st_mtim.tv_sec % 100000 + st.st_mtim.tv_nsec % 1000);
+}
+
+static void times(void)
+{
+	const struct timespec ts[2] = {{1000, 1}, {2000, 2}}, bad[2] = {{1, -7}, {1, 1}};
+	const struct timespec omit[2] = {{1, UTIME_OMIT}, {1, UTIME_OMIT}};
+	const struct timeval tv[2] = {{3000, 3}, {4000, 4}}, badtv[2] = {{1, 1000000}, {1, 1}};
+	int fd = open("d1/node", O_RDWR | O_CLOEXEC);
+
+	DO(utimensat(AT_FDCWD, "a", ts, 0));
+	note_times("a");
+	DO(utimensat(AT_FDCWD, "a", bad, 0));
+	DO(utimensat(AT_FDCWD, "missing", omit, 0));
+	DO(utimensat(AT_FDCWD, "missing", ts, 0));
+	DO(utimensat(AT_FDCWD, "to-a", ts, AT_SYMLINK_NOFOLLOW));
+	note_times("to-a");
+	DO(utimensat(AT_FDCWD, "a", ts, 0x4));
+	DO(futimens(fd, ts));
+	note_times("d1/node");
+	DO(syscall(SYS_utimensat, 99, NULL, ts, 0));
+#ifdef SYS_utimes
+	DO(syscall(SYS_utimes, "to-a", tv));
+	note_times("a");
+	DO(syscall(SYS_utimes, "a", badtv));
+	DO(syscall(SYS_utime, "a", ts));
+	DO(syscall(SYS_utime, "", ts));
+	DO(syscall(SYS_futimesat, fd, NULL, tv));
+	note_times("d1/node");
+#endif
+	(void)close(fd);
+}
+
+static void xattrs(void)
+{
+	int fd = open("d1/node", O_RDWR | O_CLOEXEC);
+
+	DO(syscall(SYS_setxattr, "a", "user.x", "v", 1, 0));
+	DO(syscall(SYS_setxattr, "a", "user.x", "v", 1, 1));
+	DO(syscall(SYS_setxattr, "a", "user.y", "v", 1, 2));
+	DO(syscall(SYS_setxattr, "a", "user.y", "v", 1, 8));
+	DO(syscall(SYS_setxattr, "a", "user.y", NULL, 1, 0));
+	DO(syscall(SYS_setxattr, "a", "", "v", 1, 0));
+	DO(syscall(SYS_setxattr, "a", "user.big", "v", 70000, 0));
+	DO(syscall(SYS_setxattr, "missing", "user.x", "v", 1, 0));
+	DO(syscall(SYS_lsetxattr, "to-a", "user.l", "v", 1, 0));
+	DO(syscall(SYS_setxattr, "to-a", "user.via", "v", 1, 0));
+	DO(syscall(SYS_fsetxattr, fd, "user.f", "", 0, 0));
+	DO(syscall(SYS_fsetxattr, 99, "user.f", "", 0, 0));
+	DO(syscall(SYS_listxattr, "a", NULL, 0));
+	DO(syscall(SYS_removexattr, "a", "user.x"));
+	DO(syscall(SYS_removexattr, "a", "user.none"));
+	DO(syscall(SYS_lremovexattr, "to-a", "user.x"));
+	DO(syscall(SYS_fremovexattr, fd, "user.f"));
+	(void)close(fd);
+}
+
+static void attributes(void)
+{
+	int fd = open("d1/node", O_RDWR | O_CLOEXEC);
+
+	DO(write(fd, "content", 7));
+	DO(truncate("d1/node", 3));
+	DO(truncate("d1/node", -1));
+	DO(truncate("d1", 0));
+	DO(truncate("pipe", 0));
+	DO(truncate("missing", 0));
+	DO(truncate("to-a", 100));
+	DO(truncate("loop1", 100));
+	DO(truncate("a/", 100));
+	DO(chmod("a", 0600));
+	DO(chmod("to-a", 0640));
+	DO(chmod("dangling2", 0640));
+	DO(chmod("d1/", 0711));
+	DO(chmod("a/", 0711));
+	DO(chmod(".", 0751));
+	DO(chmod("", 0751));
+	DO(chmod((const char *)(uintptr_t)8, 0751));
+	DO(fchmod(fd, 02755));
+	DO(fchmod(99, 0700));
+	DO(syscall(SYS_fchmodat, AT_FDCWD, "hard", 0606));
+	DO(syscall(SYS_fchmodat2, AT_FDCWD, "to-a", 0606, AT_SYMLINK_NOFOLLOW));
+	DO(syscall(SYS_fchmodat2, fd, "", 0606, AT_EMPTY_PATH));
+	DO(syscall(SYS_fchmodat2, fd, "", 0606, 0));
+	DO(syscall(SYS_fchmodat2, AT_FDCWD, "a", 0606, 0x4));
+	DO(chown("a", getuid(), getgid()));
+	DO(chown("a", (uid_t)-1, (gid_t)-1));
+	DO(chown("a", 0, 0));
+	DO(lchown("to-a", getuid(), (gid_t)-1));
+	DO(lchown("dangling2", getuid(), (gid_t)-1));
+	DO(chown("dangling2", getuid(), (gid_t)-1));
+	DO(fchown(fd, getuid(), (gid_t)-1));
+	DO(fchownat(fd, "", getuid(), (gid_t)-1, AT_EMPTY_PATH));
+	DO(fchownat(AT_FDCWD, "to-a", getuid(), (gid_t)-1, AT_SYMLINK_NOFOLLOW));
+	DO(fchownat(AT_FDCWD, "a", getuid(), (gid_t)-1, 0x8));
+	OPEN(open("a", O_WRONLY));
+	OPEN(open("a", O_WRONLY | O_TRUNC));
+	OPEN(open("to-a", O_RDWR | O_CLOEXEC));
+	OPEN(open("missing", O_RDWR));
+	OPEN(open("to-a", O_RDWR | O_NOFOLLOW));
+	OPEN(open("d1", O_RDWR));
+	OPEN(open("d1/", O_RDONLY));
+	OPEN(open("a/", O_RDWR));
+	OPEN(open(".", O_TMPFILE | O_RDWR, 0600));
+	OPEN(open("d1/sock", O_RDWR));
+	OPEN(open("/etc/passwd", O_RDWR | O_CREAT, 0644));
+	DO(unlink("hard"));
+	DO(unlink("hard"));
+	DO(unlink("d1"));
+	DO(unlink("a/"));
+	DO(unlink("to-dir3"));
+	DO(unlink("dangling2/"));
+	DO(rmdir("d1"));
+	DO(rmdir("d2/"));
+	DO(rmdir("d1/."));
+	DO(rmdir("d1/.."));
+	DO(rmdir("a"));
+	DO(rmdir("/"));
+	DO(unlinkat(AT_FDCWD, "d3", AT_REMOVEDIR));
+	DO(unlinkat(AT_FDCWD, "d3", 0x40));
+	(void)close(fd);
+}
+
+static void reads(void)
+{
+	OPEN(open("a", O_RDONLY));
+	OPEN(open("to-a", O_RDONLY | O_NOFOLLOW));
+	OPEN(open("to-a", O_PATH | O_NOFOLLOW));
+	OPEN(open("a", O_PATH | O_CLOEXEC));
+	OPEN(open(".", O_RDONLY | O_DIRECTORY));
+	OPEN(open("..", O_RDONLY | O_DIRECTORY));
+	OPEN(open("/", O_RDONLY));
+	OPEN(open("a", O_RDONLY | O_DIRECTORY));
+	OPEN(open("d1/", O_RDONLY | O_NOFOLLOW));
+	OPEN(open("/proc/self/exe", O_RDONLY));
+	OPEN(open("/proc/self", O_RDONLY));
+	OPEN(open("/proc/self/", O_RDONLY));
+	OPEN(open("/proc/self/maps", O_RDONLY));
+	OPEN(open("/proc/self/fd", O_RDONLY));
+	OPEN(open("/proc/self/task", O_RDONLY));
+	OPEN(open("/proc/mounts", O_RDONLY));
+	OPEN(open("/proc/net/dev", O_RDONLY));
+	OPEN(open("/proc/self/mountinfo", O_RDONLY));
+	OPEN(open("/dev/fd", O_RDONLY));
+	OPEN(open("/dev/null", O_RDWR));
+	OPEN(open("missing", O_RDONLY));
+	OPEN(open("a/x", O_RDONLY));
+}
+
 static void script(void *arg)
 {
 	now = arg;
@@ -313,6 +472,10 @@ static void script(void *arg)
 	renames();
 	own_descriptors();
 	fifos();
+	attributes();
+	times();
+	xattrs();
+	reads();
 	DO(mkdir("gone", 0755));
 	DO(chdir("gone"));
 	DO(rmdir("../gone"));
@@ -441,4 +604,43 @@ TEST(same_as_user)
 	struct bawn_plan plan = {.guards = &guard, .n_guards = 1};
 
 	same(true, &plan);
+}
+
+static const char *const nowhere[] = {"/nowhere"};
+
+TEST(same_when_writes_are_brokered)
+{
+	struct bawn_plan plan = {.tier = BAWN_TIER_LANDLOCK,
+		.guards = &guard,
+		.n_guards = 1,
+		.protect = nowhere,
+		.n_protect = 1};
+
+	ASSERT_EQ(bawn_broker_mode(&plan), BAWN_BROKER_WRITE);
+	same(true, &plan);
+}
+
+TEST(same_when_all_opens_are_brokered)
+{
+	struct bawn_plan plan = {.tier = BAWN_TIER_LANDLOCK,
+		.guards = &guard,
+		.n_guards = 1,
+		.deny = nowhere,
+		.n_deny = 1};
+
+	ASSERT_EQ(bawn_broker_mode(&plan), BAWN_BROKER_ALL);
+	same(true, &plan);
+}
+
+TEST(same_as_root_when_all_opens_are_brokered)
+{
+	struct bawn_plan plan = {.tier = BAWN_TIER_LANDLOCK,
+		.guards = &guard,
+		.n_guards = 1,
+		.deny = nowhere,
+		.n_deny = 1};
+
+	if (getuid() != 0)
+		SKIP("needs root");
+	same(false, &plan);
 }
