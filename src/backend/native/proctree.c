@@ -201,6 +201,7 @@ int bawn_proctree_scan(struct bawn_proctree *t)
 	}
 	t->n = 0;
 	rewinddir(t->proc);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
 	for (const struct dirent *e; r == 0 && (e = readdir(t->proc));) {
 		struct bawn_proc p;
 		char *end = NULL;
