@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "backend/native/cgroup.h"
 #include "backend/native/meter.h"
 #include "base/io.h"
 #include "harness.h"
@@ -553,6 +554,41 @@ TEST(kill_all_descendants_only)
 	ASSERT_EQ(waitpid(bystander, &st, WNOHANG), 0);
 	ASSERT_EQ(kill(bystander, SIGKILL), 0);
 	ASSERT_EQ(waitpid(bystander, &st, 0), bystander);
+}
+
+static void bomb(void)
+{
+	for (;;)
+		(void)fork();
+}
+
+/* The plainest of them, held by a control group so that a failure hurts nobody else. */
+TEST(kill_all_against_an_endless_fork_bomb)
+{
+	struct bawn_cgroup *cg = NULL;
+	uint32_t enforced = 0;
+	int st = 0;
+
+	plan.limits.processes = 200;
+	ASSERT_EQ(bawn_cgroup_new(&plan, &cg, &enforced, NULL), 0);
+	if (!(enforced & BAWN_CTL_LIMIT_PROCESSES))
+		SKIP("no control group to hold it");
+	pid_t pid = fork();
+	ASSERT_TRUE(pid >= 0);
+	if (pid == 0) {
+		struct bawn_meter *m = bawn_meter_new(&plan, 0, false);
+
+		ASSERT_EQ(bawn_cgroup_enter(cg, false), 0);
+		(void)spawn(bomb);
+		nap(30);
+		bawn_meter_kill_all(m);
+		ASSERT_EQ(waitpid(-1, NULL, WNOHANG), -1);
+		ASSERT_EQ(errno, ECHILD);
+		_exit(0);
+	}
+	ASSERT_EQ(waitpid(pid, &st, 0), pid);
+	(void)bawn_cgroup_free(cg);
+	ASSERT_EQ(st, 0);
 }
 
 TEST(rlimits)
