@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -209,12 +210,20 @@ static uint32_t set_limits(struct bawn_cgroup *cg, struct group *g, const struct
 	return got;
 }
 
-/* A sweeper may take a new group for an old one in the moment before it is locked. */
+/*
+ * A sweeper may take a new group for an old one in the moment before it is locked. It removes it at
+ * once, so another attempt a little later works. Not a lock that waits: anybody who can see the
+ * directory could hold it.
+ */
 static int make_group(const struct bawn_cgroup *cg, struct group *g)
 {
 	int r = -EAGAIN;
 
-	for (int i = 0; i < 3; i++) {
+	for (long i = 0; i < 8; i++) {
+		const struct timespec ts = {.tv_nsec = i * 1000000};
+
+		if (i)
+			(void)nanosleep(&ts, NULL);
 		r = cg->host->make(g->parent, cg->name);
 		if (r < 0 && r != -EEXIST)
 			return r;
@@ -248,15 +257,21 @@ static pid_t name_owner(const char *name)
 	return (pid_t)pid;
 }
 
-static bool sweep_one(const struct bawn_cgroup *cg, int parent, const char *name)
+static void sweep_one(const struct bawn_cgroup *cg, int parent, const char *name)
 {
+	struct stat locked;
+	struct stat named;
 	struct bawn_group_ref ref = {parent, name, cg->host->remove};
 	_cleanup_close_ int dir =
 		openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (dir < 0 || flock(dir, LOCK_EX | LOCK_NB) < 0)
-		return false;
-	return bawn_groups_clear(&ref, 1, SWEEP_MS) == 0;
+		return;
+	/* Another sweeper may have removed it meanwhile, and its owner made it anew. */
+	if (fstat(dir, &locked) < 0 || fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
+		locked.st_ino != named.st_ino)
+		return;
+	(void)bawn_groups_clear(&ref, 1, SWEEP_MS);
 }
 
 /* The number of links tells at once whether there is any group but ours. */
@@ -274,6 +289,7 @@ static void sweep(const struct bawn_cgroup *cg, int parent, bool thorough)
 			(void)close(fd);
 		return;
 	}
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
 	for (const struct dirent *e; looks < SWEEP_ENTRIES && (e = readdir(d));) {
 		pid_t owner = name_owner(e->d_name);
 
@@ -282,7 +298,7 @@ static void sweep(const struct bawn_cgroup *cg, int parent, bool thorough)
 		if (!thorough && (kill(owner, 0) == 0 || errno != ESRCH))
 			continue;
 		looks++;
-		(void)sweep_one(cg, parent, e->d_name);
+		sweep_one(cg, parent, e->d_name);
 	}
 	(void)closedir(d);
 }

@@ -21,9 +21,10 @@
 #include "base/io.h"
 #include "policy/policy.h"
 
-#define TABLE_MAX ((size_t)1 << 20)
-#define MAGIC_V1  0x27e0eb
-#define MAGIC_V2  0x63677270
+#define TABLE_MAX    ((size_t)1 << 20)
+#define ALL_CONTROLS (BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_PROCESSES | BAWN_CTL_LIMIT_CPU)
+#define MAGIC_V1     0x27e0eb
+#define MAGIC_V2     0x63677270
 
 static int real_make(int parent, const char *name)
 {
@@ -183,12 +184,19 @@ static void v2_controls(struct bawn_hier *h)
 }
 
 /* A hierarchy may be mounted more than once; the first mount that shows our group will do. */
-static void add_hier(struct bawn_hiers *all, const struct bawn_hier *h)
+static uint32_t known_controls(const struct bawn_hiers *all)
 {
 	uint32_t known = 0;
 
 	for (size_t i = 0; i < all->n; i++)
 		known |= all->v[i].controls;
+	return known;
+}
+
+static void add_hier(struct bawn_hiers *all, const struct bawn_hier *h)
+{
+	uint32_t known = known_controls(all);
+
 	if (all->n < BAWN_GROUPS_MAX && h->controls & ~known) {
 		all->v[all->n] = *h;
 		all->v[all->n++].controls &= ~known;
@@ -214,6 +222,8 @@ int bawn_hier_find(const struct bawn_cgroup_host *host, struct bawn_hiers *ret)
 		return 0;
 	size_t n = split_lines(self.data, lines, sizeof(lines) / sizeof(lines[0]));
 	for (char *l = strtok_r(mounts.data, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		if (known_controls(ret) == ALL_CONTROLS)
+			break;
 		if (!parse_mount(l, lines, n, &h))
 			continue;
 		if (h.v2)

@@ -159,7 +159,7 @@ static _Noreturn void janitor_main(int host, const struct bawn_group_ref *groups
 	close_others(keep, n + 1);
 	(void)prctl(PR_SET_NAME, "bawn-janitor");
 	/* Not to stand on a file system that somebody wants to unmount; "/" cannot fail. */
-	r = chdir("/");
+	(void)syscall(SYS_chdir, "/");
 	do
 		r = poll(&p, 1, -1);
 	while (r < 0 && errno == EINTR);
@@ -180,12 +180,12 @@ int bawn_janitor_start(struct bawn_janitor *ret, const struct bawn_group_ref *gr
 		return -errno;
 	/* The child is born deaf: a handler of the host program must never run in it. */
 	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, &old);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	long pid = syscall(SYS_clone, 0UL, NULL, NULL, NULL, 0UL);
 	int e = errno;
 	if (pid == 0)
 		janitor_main(host, groups, n);
-	(void)sigprocmask(SIG_SETMASK, &old, NULL);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (pid < 0)
 		return -e;
 	ret->pid = (pid_t)pid;

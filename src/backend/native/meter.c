@@ -225,8 +225,9 @@ static int rlimit_processes(const struct bawn_plan *plan)
 {
 	uint64_t others = plan->tier == BAWN_TIER_LANDLOCK ? user_threads() : 0;
 
-	/* Two more: our init, and the one too many by which the meter sees that it was hit. */
-	return lower_rlimit(RLIMIT_NPROC, plan->limits.processes + others + 2);
+	/* Some more: our own processes, and the one too many by which the meter sees that it was
+	 * hit. */
+	return lower_rlimit(RLIMIT_NPROC, plan->limits.processes + others + 8);
 }
 
 int bawn_meter_rlimits(const struct bawn_plan *plan, uint32_t todo)
@@ -275,6 +276,7 @@ static uint64_t memfd_bytes(const struct bawn_meter *m, pid_t pid)
 			(void)close(fd);
 		return e == ENOENT || e == ESRCH ? 0 : UINT64_MAX;
 	}
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
 	for (const struct dirent *e; (e = readdir(d));) {
 		struct stat st;
 

@@ -31,6 +31,8 @@ enum {
 
 int bawn_proctree_init(struct bawn_proctree *t, bool whole)
 {
+	char self[16];
+
 	*t = (struct bawn_proctree){.whole = whole, .self = getpid()};
 	/* Outside a pid namespace of our own, "everything" would be the user's whole session. */
 	if (whole && t->self != 1)
@@ -41,6 +43,13 @@ int bawn_proctree_init(struct bawn_proctree *t, bool whole)
 	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	/* It must be that of our own namespace, or the ids in it mean others. */
+	char text[16] = "";
+	(void)snprintf(self, sizeof(self), "%d", (int)t->self);
+	if (readlinkat(fd, "self", text, sizeof(text) - 1) < 0 || strcmp(text, self) != 0) {
+		(void)close(fd);
+		return -ENOTSUP;
+	}
 	t->proc = fdopendir(fd);
 	if (!t->proc) {
 		(void)close(fd);
@@ -201,6 +210,7 @@ int bawn_proctree_scan(struct bawn_proctree *t)
 	}
 	t->n = 0;
 	rewinddir(t->proc);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
 	for (const struct dirent *e; r == 0 && (e = readdir(t->proc));) {
 		struct bawn_proc p;
 		char *end = NULL;
@@ -272,7 +282,7 @@ static void stop_all(struct bawn_proctree *t, int64_t end)
 
 static void kill_round(struct bawn_proctree *t, int64_t end)
 {
-	if (t->whole) {
+	if (t->whole && getpid() == 1) {
 		(void)kill(-1, SIGKILL);
 		return;
 	}

@@ -45,6 +45,7 @@ static int groups_of(pid_t owner)
 	for (size_t i = 0; i < hs.n; i++) {
 		DIR *d = opendir(hs.v[i].own);
 
+		/* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
 		for (const struct dirent *e; d && (e = readdir(d));)
 			n += strncmp(e->d_name, prefix, strlen(prefix)) == 0;
 		if (d)
@@ -305,7 +306,7 @@ TEST(owner_killed_at_any_time_leaves_nothing)
 {
 	need(BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_PROCESSES | BAWN_CTL_LIMIT_CPU);
 	for (int round = 0; round < 20; round++) {
-		struct timespec ts = {.tv_nsec = round * round * 10000L};
+		struct timespec ts = {.tv_nsec = 10000L * round * round};
 		int p[2];
 		char c;
 
@@ -470,6 +471,7 @@ static int fake_remove(int parent, const char *name)
 	char path[512];
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", parent, name);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads here */
 	return nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS) == 0 ? 0 : -errno;
 }
 
@@ -518,6 +520,7 @@ static void expect(int dir, const char *file, const char *text)
 
 static void fake_done(void)
 {
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads here */
 	ASSERT_EQ(nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
