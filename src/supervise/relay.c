@@ -199,9 +199,12 @@ void relay_arm(struct loop *l, int64_t *wake)
 		loop_want(l, slot++, r->listeners[i], open ? POLLIN : 0);
 	for (size_t i = 0; i < r->n_conns; i++) {
 		const struct conn *c = r->conns[i];
-		short in = c->connecting ? 0 : way_events(&c->up, &c->down);
-		short out = c->connecting ? POLLOUT : way_events(&c->down, &c->up);
+		short in = 0, out = POLLOUT;
 
+		if (!c->connecting) {
+			in = way_events(&c->up, &c->down);
+			out = way_events(&c->down, &c->up);
+		}
 		/* Also with no events, for POLLERR. */
 		l->p[slot++] = (struct pollfd){.fd = c->inside, .events = in};
 		l->p[slot++] = (struct pollfd){.fd = c->outside, .events = out};

@@ -239,7 +239,7 @@ TEST(json_of_a_big_capture)
 	struct bawn_result r = ran(0);
 	struct bawn_buf out = {.max = (size_t)64 << 20};
 	struct bawn_buf b = {0};
-	size_t n = (size_t)40 << 20;
+	size_t n = (size_t)16 << 20;
 
 	out.data = malloc(n);
 	ASSERT_TRUE(out.data != NULL);

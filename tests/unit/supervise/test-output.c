@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output: passed on, kept, counted, capped; readers that are slow, stuck or gone. */
+#include <seccomp.h>
+
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -384,4 +386,34 @@ TEST(full_disk_is_a_closed_sink)
 	bed_run(&b);
 	ASSERT_TRUE(b.ret.sink_closed);
 	bed_done(&b);
+}
+
+/* A kernel whose pipes know no RWF_NOWAIT. */
+static void old_kernel(void)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+
+	ASSERT_TRUE(ctx != NULL);
+	ASSERT_EQ(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EOPNOTSUPP), SCMP_SYS(pwritev2), 0), 0);
+	if (seccomp_load(ctx) < 0)
+		SKIP("no seccomp here");
+	seccomp_release(ctx);
+}
+
+TEST(old_kernel_slow_reader_gets_everything)
+{
+	old_kernel();
+	test_slow_reader_gets_everything();
+}
+
+TEST(old_kernel_stuck_reader_and_deadline)
+{
+	old_kernel();
+	test_stuck_reader_and_deadline();
+}
+
+TEST(old_kernel_closed_reader)
+{
+	old_kernel();
+	test_closed_reader_gives_the_command_sigpipe();
 }
