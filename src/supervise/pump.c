@@ -68,6 +68,11 @@ void stream_last(struct loop *l, struct stream *st)
 
 	if (st->from < 0)
 		return;
+	/* Empty and nobody can write any more: no need to ask. */
+	if (!st->pty && l->p[SLOT_FROM + st->index].revents == POLLHUP) {
+		stream_close(l, st);
+		return;
+	}
 	/* Whoever else holds the pipe open may go on writing: only what is there now counts. */
 	if (!st->pty && (ioctl(st->from, FIONREAD, &n) < 0 || n <= 0))
 		stream_close(l, st);

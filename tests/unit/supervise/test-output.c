@@ -53,7 +53,7 @@ TEST(both_outlets_and_the_sink_get_the_same)
 	int p[2];
 	char text[16] = {0};
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	bed_init(&b, SH("printf abc"));
 	b.o.out = &out;
 	b.o.out_fd = p[1];
@@ -160,7 +160,7 @@ TEST(much_output_constant_memory)
 	long before;
 	pid_t pid;
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	pid = reader(p[0], p[1], 200000000, 0);
 	(void)close(p[0]);
 	bed_init(&b, SH("head -c 200000000 /dev/zero"));
@@ -180,7 +180,7 @@ TEST(slow_reader_gets_everything)
 	int p[2];
 	pid_t pid;
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	pid = reader(p[0], p[1], 400000, 1000);
 	(void)close(p[0]);
 	bed_init(&b, SH("head -c 400000 /dev/zero"));
@@ -216,7 +216,7 @@ TEST(flags_of_the_outlet_untouched)
 	int p[2];
 	int flags;
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	flags = fcntl(p[1], F_GETFL);
 	bed_init(&b, SH("echo x"));
 	b.o.out_fd = p[1];
@@ -231,7 +231,7 @@ TEST(closed_reader_gives_the_command_sigpipe)
 	int p[2];
 	sigset_t pending, mask;
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	(void)close(p[0]);
 	bed_init(&b, (const char *const[]){"yes", NULL});
 	b.o.out_fd = p[1];
@@ -241,7 +241,7 @@ TEST(closed_reader_gives_the_command_sigpipe)
 	ASSERT_EQ(WTERMSIG(b.ret.wait_status), SIGPIPE);
 	ASSERT_EQ(sigpending(&pending), 0);
 	ASSERT_TRUE(!sigismember(&pending, SIGPIPE));
-	ASSERT_EQ(sigprocmask(SIG_SETMASK, NULL, &mask), 0);
+	ASSERT_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
 	ASSERT_TRUE(!sigismember(&mask, SIGPIPE));
 	bed_done(&b);
 }
@@ -251,7 +251,7 @@ TEST(stuck_reader_and_deadline)
 	struct bed b;
 	int p[2];
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	bed_init(&b, (const char *const[]){"yes", NULL});
 	b.o.out_fd = p[1];
 	b.plan.limits.time_ms = 300;
@@ -269,7 +269,7 @@ TEST(stuck_stdout_does_not_hold_stderr)
 	struct bawn_buf err = {0};
 	int p[2];
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	bed_init(&b, SH("yes & sleep 0.2; echo here >&2; sleep 1000"));
 	b.o.out_fd = p[1];
 	b.o.err = &err;
@@ -286,7 +286,7 @@ TEST(stuck_reader_after_the_end)
 	struct bed b;
 	int p[2];
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	bed_init(&b, SH("head -c 120000 /dev/zero"));
 	b.o.out_fd = p[1];
 	b.plan.limits.time_ms = 1500;
