@@ -11,9 +11,9 @@
 
 static void put_key(struct bawn_buf *b, const char *key)
 {
-	char last = b->len ? b->data[b->len - 1] : '{';
+	bool first = !b->len || b->data[b->len - 1] == '{';
 
-	bawn_buf_printf(b, "%s\"%s\":", last == '{' || last == '[' ? "" : ",", key);
+	bawn_buf_printf(b, "%s\"%s\":", first ? "" : ",", key);
 }
 
 static void put_str(struct bawn_buf *b, const char *key, const char *s)
@@ -172,10 +172,13 @@ static void put_base64(struct bawn_buf *b, const char *s, size_t len)
 /* The text; and the bytes as they were if some of them are no text. */
 static void put_output(struct bawn_buf *b, const char *name, const struct bawn_buf *kept)
 {
+	size_t bad;
+
 	if (!kept)
 		return;
 	put_key(b, name);
-	if (bawn_buf_json(b, kept->data ? kept->data : "", kept->len) == 0)
+	bad = kept->data ? bawn_buf_json(b, kept->data, kept->len) : bawn_buf_json(b, "", 0);
+	if (!bad || !kept->data)
 		return;
 	bawn_buf_printf(b, ",\"%s_base64\":", name);
 	put_base64(b, kept->data, kept->len);

@@ -44,9 +44,9 @@ enum outlet_kind {
 
 /* One direction of output: from the command to the caller. */
 struct stream {
-	int index; /* 0 stdout, 1 stderr */
-	int from;  /* -1 when there is no more to read */
-	bool pty;  /* `from` is the terminal's master and belongs to the instance */
+	unsigned index; /* 0 stdout, 1 stderr */
+	int from;       /* -1 when there is no more to read */
+	bool pty;       /* `from` is the terminal's master and belongs to the instance */
 	int to;
 	int own; /* reopened `to`, or -1 */
 	enum outlet_kind kind;
@@ -148,7 +148,7 @@ int loop_limit(struct loop *l, uint32_t control, struct bawn_error *err);
 int loop_stop(struct loop *l, int signo, struct bawn_error *err);
 
 /* pump.c */
-void stream_open(struct loop *l, int index);
+void stream_open(struct loop *l, unsigned index);
 void stream_close(struct loop *l, struct stream *st);
 void stream_arm(struct loop *l, struct stream *st, int64_t *wake);
 int stream_step(struct loop *l, struct stream *st, struct bawn_error *err);

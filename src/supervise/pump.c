@@ -20,7 +20,7 @@
 
 #define PTY_REST ((size_t)1 << 20) /* FIONREAD does not say what a terminal still holds */
 
-void stream_open(struct loop *l, int index)
+void stream_open(struct loop *l, unsigned index)
 {
 	struct stream *st = &l->streams[index];
 
@@ -68,6 +68,11 @@ void stream_last(struct loop *l, struct stream *st)
 
 	if (st->from < 0)
 		return;
+	/* Empty and nobody can write any more: no need to ask. */
+	if (!st->pty && l->p[SLOT_FROM + st->index].revents == POLLHUP) {
+		stream_close(l, st);
+		return;
+	}
 	/* Whoever else holds the pipe open may go on writing: only what is there now counts. */
 	if (!st->pty && (ioctl(st->from, FIONREAD, &n) < 0 || n <= 0))
 		stream_close(l, st);
@@ -80,9 +85,8 @@ void stream_arm(struct loop *l, struct stream *st, int64_t *wake)
 	bool waiting = st->retry_at > l->now;
 	bool read = st->from >= 0 && !st->len && !waiting;
 
-	loop_want(l, (size_t)(SLOT_FROM + st->index), st->from, read ? POLLIN : 0);
-	loop_want(l, (size_t)(SLOT_TO + st->index), st->own >= 0 ? st->own : st->to,
-		st->len ? POLLOUT : 0);
+	loop_want(l, SLOT_FROM + st->index, st->from, read ? POLLIN : 0);
+	loop_want(l, SLOT_TO + st->index, st->own >= 0 ? st->own : st->to, st->len ? POLLOUT : 0);
 	if (waiting && st->from >= 0)
 		loop_sooner(wake, st->retry_at);
 	if (read && l->ended)
@@ -207,7 +211,7 @@ static int stream_take(struct loop *l, struct stream *st, size_t n, struct bawn_
 		stream_close(l, &l->streams[1]);
 	}
 	if (r >= 0 && room && l->o->sink &&
-		l->o->sink(l->o->sink_data, st->index + 1, st->buf, room) < 0) {
+		l->o->sink(l->o->sink_data, (int)st->index + 1, st->buf, room) < 0) {
 		stream_drop(l, st);
 		l->cut = true;
 		r = loop_kill(l, err);

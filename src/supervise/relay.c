@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include "supervise/loop.h"
@@ -55,6 +56,14 @@ static void conn_close(struct conn *c, bool reset)
 	free(c);
 }
 
+/* What comes in pieces goes on in pieces: waiting to fill packets is the ends' choice, not ours. */
+static void no_delay(int fd)
+{
+	const int on = 1;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
 static int dial(struct conn *c)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(c->port)};
@@ -68,6 +77,7 @@ static int dial(struct conn *c)
 		socket(c->v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->outside < 0)
 		return -errno;
+	no_delay(c->outside);
 	c->connecting = true;
 	if (connect(c->outside, sa, len) < 0 && errno != EINPROGRESS)
 		return -errno;
@@ -101,6 +111,7 @@ static void relay_accept(struct loop *l, size_t i)
 		(void)close(fd);
 		return;
 	}
+	no_delay(fd);
 	c->inside = fd;
 	c->port = r->ports[i];
 	if (dial_next(c, dial(c)) < 0)
@@ -188,9 +199,12 @@ void relay_arm(struct loop *l, int64_t *wake)
 		loop_want(l, slot++, r->listeners[i], open ? POLLIN : 0);
 	for (size_t i = 0; i < r->n_conns; i++) {
 		const struct conn *c = r->conns[i];
-		short in = c->connecting ? 0 : way_events(&c->up, &c->down);
-		short out = c->connecting ? POLLOUT : way_events(&c->down, &c->up);
+		short in = 0, out = POLLOUT;
 
+		if (!c->connecting) {
+			in = way_events(&c->up, &c->down);
+			out = way_events(&c->down, &c->up);
+		}
 		/* Also with no events, for POLLERR. */
 		l->p[slot++] = (struct pollfd){.fd = c->inside, .events = in};
 		l->p[slot++] = (struct pollfd){.fd = c->outside, .events = out};

@@ -18,12 +18,12 @@ static void mask_add(struct loop *l, const sigset_t *set)
 	s->masked = true;
 }
 
-static void add_unless_ignored(sigset_t *set, int signo)
+/* Asked when one arrives: most runs see none. Blocked signals are queued even if ignored. */
+static bool is_ignored(int signo)
 {
 	struct sigaction sa;
 
-	if (sigaction(signo, NULL, &sa) == 0 && sa.sa_handler != SIG_IGN)
-		(void)sigaddset(set, signo);
+	return sigaction(signo, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN;
 }
 
 int signals_open(struct loop *l, struct bawn_error *err)
@@ -38,7 +38,7 @@ int signals_open(struct loop *l, struct bawn_error *err)
 	(void)sigemptyset(&set);
 	/* Also for a library that has put the terminal in raw mode: it must be put back. */
 	for (size_t i = 0; i < sizeof(stop) / sizeof(stop[0]); i++)
-		add_unless_ignored(&set, stop[i]);
+		(void)sigaddset(&set, stop[i]);
 	if (user)
 		(void)sigaddset(&set, SIGWINCH);
 	l->signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -58,7 +58,7 @@ int signals_step(struct loop *l, struct bawn_error *err)
 
 		if (signo == SIGWINCH)
 			terminal_size(l);
-		else
+		else if (!is_ignored(signo))
 			r = loop_stop(l, signo, err);
 		if (r < 0)
 			return r;
@@ -89,7 +89,8 @@ void signals_done(struct loop *l)
 	if (s->fd >= 0) {
 		/* What came at the last moment must not hit the caller when it is unblocked. */
 		while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
-			if (si.ssi_signo != SIGWINCH && !l->ret->got_signal)
+			if (si.ssi_signo != SIGWINCH && !is_ignored((int)si.ssi_signo) &&
+				!l->ret->got_signal)
 				l->ret->got_signal = (int)si.ssi_signo;
 		(void)close(s->fd);
 		s->fd = -1;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deadlines, signals, events: every way a run ends, and that the caller is left as it was. */
+#include <sys/resource.h>
+
 #include "testbed.h"
 
 TEST(deadline_kills_all)
@@ -86,7 +88,7 @@ TEST(signal_is_forwarded)
 		ASSERT_EQ(b.ret.got_signal, all[i]);
 		ASSERT_TRUE(WIFEXITED(b.ret.wait_status));
 		ASSERT_EQ(WEXITSTATUS(b.ret.wait_status), 42);
-		ASSERT_EQ(sigprocmask(SIG_SETMASK, NULL, &mask), 0);
+		ASSERT_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
 		ASSERT_TRUE(!sigismember(&mask, all[i]));
 		ASSERT_EQ(sigaction(all[i], NULL, &sa), 0);
 		ASSERT_TRUE(sa.sa_handler == SIG_DFL);
@@ -217,7 +219,7 @@ TEST(backend_failure_kills)
 /* Many runs in one process leave no descriptor behind. */
 TEST(no_descriptor_leaks)
 {
-	int before = dup(0), after;
+	int before = fcntl(0, F_DUPFD_CLOEXEC, 0), after;
 	struct bed b;
 
 	(void)close(before);
@@ -227,6 +229,76 @@ TEST(no_descriptor_leaks)
 		bed_run(&b);
 		bed_done(&b);
 	}
-	after = dup(0);
+	after = fcntl(0, F_DUPFD_CLOEXEC, 0);
 	ASSERT_EQ(after, before);
+}
+
+static int64_t cpu_ms(void)
+{
+	struct rusage ru;
+
+	ASSERT_EQ(getrusage(RUSAGE_SELF, &ru), 0);
+	return (ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1000 +
+	       (ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1000;
+}
+
+/* Runs for at least a second, of which we ourselves use but little. */
+static void idle(struct bed *b)
+{
+	int64_t before = cpu_ms();
+
+	bed_run(b);
+	ASSERT_TRUE(b->ret.wall_ms >= 900);
+	ASSERT_TRUE(cpu_ms() - before < 300);
+	bed_done(b);
+}
+
+TEST(waiting_is_not_spinning)
+{
+	struct bed b;
+
+	bed_init(&b, SH("exec sleep 1"));
+	idle(&b);
+}
+
+TEST(waiting_with_closed_output_is_not_spinning)
+{
+	struct bed b;
+
+	bed_init(&b, SH("exec >&- 2>&-; exec sleep 1"));
+	idle(&b);
+}
+
+TEST(waiting_with_an_abandoned_pty_is_not_spinning)
+{
+	struct bed b;
+
+	bed_init(&b, SH("exec <&- >&- 2>&-; exec sleep 1"));
+	b.plan.pty = true;
+	idle(&b);
+}
+
+TEST(waiting_for_a_stuck_reader_is_not_spinning)
+{
+	struct bed b;
+	int p[2];
+
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
+	bed_init(&b, (const char *const[]){"yes", NULL});
+	b.o.out_fd = p[1];
+	b.plan.limits.time_ms = 1000;
+	idle(&b);
+}
+
+/* The command's terminal is full of input that it does not read. */
+TEST(waiting_to_type_is_not_spinning)
+{
+	struct bed b;
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	ASSERT_TRUE(fd >= 0);
+	bed_init(&b, SH("stty raw -echo; exec sleep 1"));
+	b.plan.pty = true;
+	b.stdin_fd = fd;
+	idle(&b);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output: passed on, kept, counted, capped; readers that are slow, stuck or gone. */
+#include <seccomp.h>
+
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -51,7 +53,7 @@ TEST(both_outlets_and_the_sink_get_the_same)
 	int p[2];
 	char text[16] = {0};
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	bed_init(&b, SH("printf abc"));
 	b.o.out = &out;
 	b.o.out_fd = p[1];
@@ -158,7 +160,7 @@ TEST(much_output_constant_memory)
 	long before;
 	pid_t pid;
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	pid = reader(p[0], p[1], 200000000, 0);
 	(void)close(p[0]);
 	bed_init(&b, SH("head -c 200000000 /dev/zero"));
@@ -178,7 +180,7 @@ TEST(slow_reader_gets_everything)
 	int p[2];
 	pid_t pid;
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	pid = reader(p[0], p[1], 400000, 1000);
 	(void)close(p[0]);
 	bed_init(&b, SH("head -c 400000 /dev/zero"));
@@ -214,7 +216,7 @@ TEST(flags_of_the_outlet_untouched)
 	int p[2];
 	int flags;
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	flags = fcntl(p[1], F_GETFL);
 	bed_init(&b, SH("echo x"));
 	b.o.out_fd = p[1];
@@ -229,7 +231,7 @@ TEST(closed_reader_gives_the_command_sigpipe)
 	int p[2];
 	sigset_t pending, mask;
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	(void)close(p[0]);
 	bed_init(&b, (const char *const[]){"yes", NULL});
 	b.o.out_fd = p[1];
@@ -239,7 +241,7 @@ TEST(closed_reader_gives_the_command_sigpipe)
 	ASSERT_EQ(WTERMSIG(b.ret.wait_status), SIGPIPE);
 	ASSERT_EQ(sigpending(&pending), 0);
 	ASSERT_TRUE(!sigismember(&pending, SIGPIPE));
-	ASSERT_EQ(sigprocmask(SIG_SETMASK, NULL, &mask), 0);
+	ASSERT_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
 	ASSERT_TRUE(!sigismember(&mask, SIGPIPE));
 	bed_done(&b);
 }
@@ -249,7 +251,7 @@ TEST(stuck_reader_and_deadline)
 	struct bed b;
 	int p[2];
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	bed_init(&b, (const char *const[]){"yes", NULL});
 	b.o.out_fd = p[1];
 	b.plan.limits.time_ms = 300;
@@ -267,7 +269,7 @@ TEST(stuck_stdout_does_not_hold_stderr)
 	struct bawn_buf err = {0};
 	int p[2];
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	bed_init(&b, SH("yes & sleep 0.2; echo here >&2; sleep 1000"));
 	b.o.out_fd = p[1];
 	b.o.err = &err;
@@ -284,7 +286,7 @@ TEST(stuck_reader_after_the_end)
 	struct bed b;
 	int p[2];
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
 	bed_init(&b, SH("head -c 120000 /dev/zero"));
 	b.o.out_fd = p[1];
 	b.plan.limits.time_ms = 1500;
@@ -384,4 +386,34 @@ TEST(full_disk_is_a_closed_sink)
 	bed_run(&b);
 	ASSERT_TRUE(b.ret.sink_closed);
 	bed_done(&b);
+}
+
+/* A kernel whose pipes know no RWF_NOWAIT. */
+static void old_kernel(void)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+
+	ASSERT_TRUE(ctx != NULL);
+	ASSERT_EQ(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EOPNOTSUPP), SCMP_SYS(pwritev2), 0), 0);
+	if (seccomp_load(ctx) < 0)
+		SKIP("no seccomp here");
+	seccomp_release(ctx);
+}
+
+TEST(old_kernel_slow_reader_gets_everything)
+{
+	old_kernel();
+	test_slow_reader_gets_everything();
+}
+
+TEST(old_kernel_stuck_reader_and_deadline)
+{
+	old_kernel();
+	test_stuck_reader_and_deadline();
+}
+
+TEST(old_kernel_closed_reader)
+{
+	old_kernel();
+	test_closed_reader_gives_the_command_sigpipe();
 }

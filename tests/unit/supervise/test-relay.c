@@ -57,6 +57,7 @@ static pid_t echo_server(int listener)
 
 	if (pid)
 		return pid;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)signal(SIGCHLD, SIG_IGN);
 	for (;;) {
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
@@ -98,20 +99,24 @@ static bool exchange(uint16_t port, size_t len)
 struct net {
 	struct bed b;
 	uint16_t inside, outside;
-	int listener, service;
+	int listener;
+	pid_t server;
 };
 
 /* The command of these runs lives as long as its client: it waits for its input to end. */
-static int net_open(struct net *n)
+static int net_open(struct net *n, bool serve)
 {
+	static const char *const argv[] = {"cat", NULL};
 	static uint16_t port;
-	int p[2];
+	int service, p[2];
 
 	n->listener = listen_at(&n->inside);
-	n->service = listen_at(&n->outside);
+	service = listen_at(&n->outside);
+	n->server = serve ? echo_server(service) : 0;
+	(void)close(service);
 	port = n->outside;
 	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
-	bed_init(&n->b, SH("cat"));
+	bed_init(&n->b, argv);
 	n->b.stdin_fd = p[0];
 	n->b.plan.loopback_ports = &port;
 	n->b.plan.n_loopback_ports = 1;
@@ -146,11 +151,10 @@ static int client_echo(uint16_t port)
 TEST(echo_and_half_close)
 {
 	struct net n;
-	int gate = net_open(&n);
-	pid_t server = echo_server(n.service);
+	int gate = net_open(&n, true);
 
 	net_client(&n, gate, client_echo);
-	stop(server);
+	stop(n.server);
 }
 
 /* All are open at once; only 64 are served at a time, the others wait and are served later. */
@@ -176,11 +180,10 @@ static int client_many(uint16_t port)
 TEST(many_connections)
 {
 	struct net n;
-	int gate = net_open(&n);
-	pid_t server = echo_server(n.service);
+	int gate = net_open(&n, true);
 
 	net_client(&n, gate, client_many);
-	stop(server);
+	stop(n.server);
 }
 
 /* Idle clients take every place; one more waits until one of them leaves. */
@@ -205,11 +208,10 @@ static int client_full(uint16_t port)
 TEST(at_most_64_at_once)
 {
 	struct net n;
-	int gate = net_open(&n);
-	pid_t server = echo_server(n.service);
+	int gate = net_open(&n, true);
 
 	net_client(&n, gate, client_full);
-	stop(server);
+	stop(n.server);
 }
 
 static int client_refused(uint16_t port)
@@ -223,9 +225,8 @@ static int client_refused(uint16_t port)
 TEST(refused_upstream_resets_the_client)
 {
 	struct net n;
-	int gate = net_open(&n);
+	int gate = net_open(&n, false);
 
-	(void)close(n.service);
 	net_client(&n, gate, client_refused);
 }
 
@@ -233,8 +234,7 @@ TEST(refused_upstream_resets_the_client)
 TEST(connections_end_with_the_run)
 {
 	struct net n;
-	int gate = net_open(&n);
-	pid_t server = echo_server(n.service);
+	int gate = net_open(&n, true);
 	int fd = dial_to(n.inside);
 	char c;
 
@@ -245,6 +245,6 @@ TEST(connections_end_with_the_run)
 	ASSERT_EQ(read(fd, &c, 1), 1);
 	ASSERT_TRUE(read(fd, &c, 1) <= 0);
 	(void)close(gate);
-	stop(server);
+	stop(n.server);
 	bed_done(&n.b);
 }

@@ -47,8 +47,11 @@ struct bed {
 static void bed_child(struct bed_instance *b, const struct bawn_plan *plan, const int stdio[3],
 	const int gate[2], int slave)
 {
+	char *argv[16] = {0};
 	char c;
 
+	for (size_t i = 0; i < 15 && plan->argv[i]; i++)
+		argv[i] = strdup(plan->argv[i]);
 	(void)setsid();
 	for (int i = 0; i < 3; i++)
 		(void)dup2(slave >= 0 ? slave : stdio[i], i);
@@ -58,7 +61,7 @@ static void bed_child(struct bed_instance *b, const struct bawn_plan *plan, cons
 	(void)fcntl(b->life, F_SETFD, 0);
 	if (read(gate[0], &c, 1) != 1)
 		_exit(99);
-	(void)execvp(plan->argv[0], (char *const *)(uintptr_t)plan->argv);
+	(void)execvp(argv[0], argv);
 	_exit(127);
 }
 
