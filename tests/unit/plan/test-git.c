@@ -25,9 +25,9 @@ static void begin(void)
 	ASSERT_EQ(chdir(top), 0);
 	ASSERT_EQ(mkdir("home", 0700), 0);
 	(void)snprintf(home, sizeof(home), "%s/home", top);
-	ASSERT_EQ(setenv("HOME", home, 1), 0);
-	ASSERT_EQ(setenv("GIT_CONFIG_NOSYSTEM", "1", 1), 0);
-	ASSERT_EQ(unsetenv("XDG_CONFIG_HOME"), 0);
+	ASSERT_EQ(setenv("HOME", home, 1), 0);               /* NOLINT(concurrency-mt-unsafe) */
+	ASSERT_EQ(setenv("GIT_CONFIG_NOSYSTEM", "1", 1), 0); /* NOLINT(concurrency-mt-unsafe) */
+	ASSERT_EQ(unsetenv("XDG_CONFIG_HOME"), 0);           /* NOLINT(concurrency-mt-unsafe) */
 	arena = bawn_arena_new();
 	ASSERT_TRUE(arena);
 }
@@ -298,7 +298,8 @@ TEST(hostile_git_files)
 		       "ELF\1\2\3");
 	expect_refused("gitdir: a\nb\n");
 	memset(big, 'a', sizeof(big) - 1);
-	memcpy(big, "gitdir: ", 8);
+	(void)snprintf(big, sizeof(big), "gitdir: ");
+	big[strlen(big)] = '/';
 	expect_refused(big);
 	write_text("victim/.git/config", "[core]\nworktree = ../../other\n");
 	expect_refused("gitdir: ../victim/.git\n");
