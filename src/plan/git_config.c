@@ -120,7 +120,7 @@ static bool take_unquoted(struct reader *r, int c, struct bawn_buf *v)
 	if (c != '#' && c != ';')
 		return false;
 	while (peek(r) >= 0 && peek(r) != '\n')
-		(void)next(r);
+		r->p++;
 	return true;
 }
 

@@ -403,6 +403,7 @@ TEST(config_format)
 	ASSERT_STREQ(parse("[a]\r\nx = 1 \r\ny=2"), "a.x=1|a.y=2|");
 	ASSERT_STREQ(parse("[a]x = \" p \"q  r ;c\n"), "a.x= p q  r|");
 	ASSERT_STREQ(parse("[a]x = 1#c"), "a.x=1|");
+	ASSERT_STREQ(parse("[a]x = 1 #c\r\ny=2 ;d\r\n#e\r\nz=3"), "a.x=1|a.y=2|a.z=3|");
 	ASSERT_STREQ(parse("[a]x = \"1#c\"\n#[b]\n;y\ny=\n"), "a.x=1#c|a.y=|");
 	ASSERT_STREQ(parse("[a]x = a\\\nb\\tc"), "a.x=ab\tc|");
 	ASSERT_STREQ(parse("\xef\xbb\xbf[a]x=1"), "a.x=1|");
