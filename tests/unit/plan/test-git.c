@@ -94,8 +94,8 @@ static void write_text(const char *rel, const char *text)
 
 TEST(plain_repository)
 {
-	begin();
 	need_git();
+	begin();
 	ASSERT_EQ(shell(GIT "init -q ws"), 0);
 	find("ws");
 	ASSERT_STREQ(git.git_dir, at("ws/.git"));
@@ -139,8 +139,8 @@ TEST(git_directory_without_head)
 
 TEST(bare_repository)
 {
-	begin();
 	need_git();
+	begin();
 	ASSERT_EQ(shell(GIT "init -q --bare ws"), 0);
 	find("ws");
 	ASSERT_STREQ(git.git_dir, at("ws"));
@@ -150,8 +150,8 @@ TEST(bare_repository)
 
 TEST(worktree)
 {
-	begin();
 	need_git();
+	begin();
 	ASSERT_EQ(shell(GIT "init -q main; cd main; " GIT "commit -q --allow-empty -m x; " GIT
 			    "worktree add -q ../ws; " GIT "worktree add -q ../other"),
 		0);
@@ -170,8 +170,8 @@ TEST(worktree)
 
 TEST(worktree_claimed_by_another)
 {
-	begin();
 	need_git();
+	begin();
 	ASSERT_EQ(shell(GIT "init -q main; cd main; " GIT "commit -q --allow-empty -m x; " GIT
 			    "worktree add -q ../real; mkdir ../ws; cp ../real/.git ../ws/.git"),
 		0);
@@ -183,8 +183,8 @@ TEST(worktree_claimed_by_another)
 
 TEST(submodule)
 {
-	begin();
 	need_git();
+	begin();
 	ASSERT_EQ(shell(GIT "init -q lib; cd lib; " GIT "commit -q --allow-empty -m x; cd ..; " GIT
 			    "init -q super; cd super; " GIT
 			    "submodule --quiet add ../lib deep/lib 2>/dev/null"),

@@ -251,9 +251,9 @@ TEST(other_patterns_other_cache)
 
 TEST(mounts_are_seen)
 {
-	begin();
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		SKIP("mounting needs root");
+	begin();
 	ASSERT_EQ(shell("mkdir -p ws/a/b out; touch out/.env"), 0);
 	settle();
 	ASSERT_STREQ(result(env_only), "");
@@ -273,9 +273,9 @@ TEST(unreadable_directories)
 	int st = -1;
 	pid_t pid;
 
-	begin();
 	if (geteuid() != 0)
 		SKIP("needs root to become two users");
+	begin();
 	ASSERT_EQ(shell("mkdir -m 700 ws/closed; mkdir -m 711 ws/enter; mkdir -m 0 ws/own; mkdir "
 			"ws/open; touch ws/open/.env; chown 4711 ws/own cache; chmod 755 ."),
 		0);
