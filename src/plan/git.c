@@ -119,14 +119,14 @@ static int take_inside(struct git_repo *g, const char *dir, struct bawn_error *e
 /* Linked worktree: <common>/worktrees/<id>, whose `gitdir` names our .git file. */
 static int is_our_worktree(struct git_repo *g, const char *dir, const char *common)
 {
-	const char *own = bawn_path_join(g->a, g->workspace, ".git"), *back = NULL, *place;
+	const char *own = bawn_path_join(g->a, g->workspace, ".git"), *back = NULL, *parent;
 	const char *slash = strrchr(dir, '/');
 	int r;
 
-	place = bawn_path_join(g->a, common, "worktrees");
-	if (!own || !place)
+	parent = bawn_path_join(g->a, common, "worktrees");
+	if (!own || !parent)
 		return -ENOMEM;
-	if ((size_t)(slash - dir) != strlen(place) || !bawn_path_under(dir, place))
+	if ((size_t)(slash - dir) != strlen(parent) || strncmp(dir, parent, strlen(parent)) != 0)
 		return 0;
 	r = read_link_file(g, dir, "gitdir", &back);
 	if (r < 0)

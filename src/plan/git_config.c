@@ -107,42 +107,45 @@ static int read_escape(struct reader *r, struct bawn_buf *v)
 	return 0;
 }
 
+/* One byte of a value outside of quotes; false if it is to be treated like a quoted one. */
+static bool take_unquoted(struct reader *r, int c, struct bawn_buf *v)
+{
+	char byte = (char)c;
+
+	if (c == ' ' || c == '\t') {
+		if (v->len)
+			bawn_buf_add(v, &byte, 1);
+		return true;
+	}
+	if (c != '#' && c != ';')
+		return false;
+	while (peek(r) >= 0 && peek(r) != '\n')
+		r->p++;
+	return true;
+}
+
 /* Behind "=": up to the end of the line, without the white space around it. */
 static int read_value(struct reader *r, struct bawn_buf *v)
 {
 	bool quoted = false;
 	size_t keep = 0; /* trailing space behind this is dropped */
 
-	for (;;) {
-		int c = next(r);
+	for (int c = next(r); c >= 0 && c != '\n'; c = next(r)) {
 		char byte = (char)c;
 
-		if (c < 0 || c == '\n') {
-			v->len = keep < v->len ? keep : v->len;
-			bawn_buf_add(v, "", 1);
-			return quoted ? -EBADMSG : v->failed;
-		}
-		if (!quoted && (c == ' ' || c == '\t')) {
-			if (v->len)
-				bawn_buf_add(v, &byte, 1);
+		if (!quoted && take_unquoted(r, c, v))
 			continue;
-		}
-		if (!quoted && (c == '#' || c == ';')) {
-			skip_line(r);
-			r->p--; /* the newline, or the last byte, which then ends the value */
-			r->p += *r->p != '\n';
-			continue;
-		}
-		if (c == '"') {
+		if (c == '"')
 			quoted = !quoted;
-		} else if (c == '\\') {
-			if (read_escape(r, v) < 0)
-				return -EBADMSG;
-		} else {
+		else if (c != '\\')
 			bawn_buf_add(v, &byte, 1);
-		}
+		else if (read_escape(r, v) < 0)
+			return -EBADMSG;
 		keep = v->len;
 	}
+	v->len = keep;
+	bawn_buf_add(v, "", 1);
+	return quoted ? -EBADMSG : v->failed;
 }
 
 static int read_variable(struct reader *r, int first, git_config_fn fn, void *ctx)

@@ -260,8 +260,13 @@ static int on_variable(
 static int read_one(struct config *c, const char *path)
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
-	int r = bawn_read_file(AT_FDCWD, path, GIT_CONFIG_MAX, &b);
+	struct stat st;
+	int r;
 
+	/* opening a device can have effects of its own, and the path is not ours */
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	r = bawn_read_file(AT_FDCWD, path, GIT_CONFIG_MAX, &b);
 	if (r == -E2BIG || r == -ENOMEM)
 		return r;
 	if (r < 0 || !b.len)

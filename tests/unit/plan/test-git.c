@@ -25,9 +25,9 @@ static void begin(void)
 	ASSERT_EQ(chdir(top), 0);
 	ASSERT_EQ(mkdir("home", 0700), 0);
 	(void)snprintf(home, sizeof(home), "%s/home", top);
-	ASSERT_EQ(setenv("HOME", home, 1), 0);
-	ASSERT_EQ(setenv("GIT_CONFIG_NOSYSTEM", "1", 1), 0);
-	ASSERT_EQ(unsetenv("XDG_CONFIG_HOME"), 0);
+	ASSERT_EQ(setenv("HOME", home, 1), 0);               /* NOLINT(concurrency-mt-unsafe) */
+	ASSERT_EQ(setenv("GIT_CONFIG_NOSYSTEM", "1", 1), 0); /* NOLINT(concurrency-mt-unsafe) */
+	ASSERT_EQ(unsetenv("XDG_CONFIG_HOME"), 0);           /* NOLINT(concurrency-mt-unsafe) */
 	arena = bawn_arena_new();
 	ASSERT_TRUE(arena);
 }
@@ -94,8 +94,8 @@ static void write_text(const char *rel, const char *text)
 
 TEST(plain_repository)
 {
-	begin();
 	need_git();
+	begin();
 	ASSERT_EQ(shell(GIT "init -q ws"), 0);
 	find("ws");
 	ASSERT_STREQ(git.git_dir, at("ws/.git"));
@@ -139,8 +139,8 @@ TEST(git_directory_without_head)
 
 TEST(bare_repository)
 {
-	begin();
 	need_git();
+	begin();
 	ASSERT_EQ(shell(GIT "init -q --bare ws"), 0);
 	find("ws");
 	ASSERT_STREQ(git.git_dir, at("ws"));
@@ -150,8 +150,8 @@ TEST(bare_repository)
 
 TEST(worktree)
 {
-	begin();
 	need_git();
+	begin();
 	ASSERT_EQ(shell(GIT "init -q main; cd main; " GIT "commit -q --allow-empty -m x; " GIT
 			    "worktree add -q ../ws; " GIT "worktree add -q ../other"),
 		0);
@@ -170,8 +170,8 @@ TEST(worktree)
 
 TEST(worktree_claimed_by_another)
 {
-	begin();
 	need_git();
+	begin();
 	ASSERT_EQ(shell(GIT "init -q main; cd main; " GIT "commit -q --allow-empty -m x; " GIT
 			    "worktree add -q ../real; mkdir ../ws; cp ../real/.git ../ws/.git"),
 		0);
@@ -183,8 +183,8 @@ TEST(worktree_claimed_by_another)
 
 TEST(submodule)
 {
-	begin();
 	need_git();
+	begin();
 	ASSERT_EQ(shell(GIT "init -q lib; cd lib; " GIT "commit -q --allow-empty -m x; cd ..; " GIT
 			    "init -q super; cd super; " GIT
 			    "submodule --quiet add ../lib deep/lib 2>/dev/null"),
@@ -298,7 +298,8 @@ TEST(hostile_git_files)
 		       "ELF\1\2\3");
 	expect_refused("gitdir: a\nb\n");
 	memset(big, 'a', sizeof(big) - 1);
-	memcpy(big, "gitdir: ", 8);
+	(void)snprintf(big, sizeof(big), "gitdir: ");
+	big[strlen(big)] = '/';
 	expect_refused(big);
 	write_text("victim/.git/config", "[core]\nworktree = ../../other\n");
 	expect_refused("gitdir: ../victim/.git\n");
@@ -402,6 +403,7 @@ TEST(config_format)
 	ASSERT_STREQ(parse("[a]\r\nx = 1 \r\ny=2"), "a.x=1|a.y=2|");
 	ASSERT_STREQ(parse("[a]x = \" p \"q  r ;c\n"), "a.x= p q  r|");
 	ASSERT_STREQ(parse("[a]x = 1#c"), "a.x=1|");
+	ASSERT_STREQ(parse("[a]x = 1 #c\r\ny=2 ;d\r\n#e\r\nz=3"), "a.x=1|a.y=2|a.z=3|");
 	ASSERT_STREQ(parse("[a]x = \"1#c\"\n#[b]\n;y\ny=\n"), "a.x=1#c|a.y=|");
 	ASSERT_STREQ(parse("[a]x = a\\\nb\\tc"), "a.x=ab\tc|");
 	ASSERT_STREQ(parse("\xef\xbb\xbf[a]x=1"), "a.x=1|");
