@@ -1,0 +1,35 @@
+# Sourced by every file here. Each test gets its own home, workspace and XDG places, and so its own
+# audit log; nothing of the caller's policy or state is seen.
+bats_require_minimum_version 1.5.0
+
+SOURCE_ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+BAWN=$(realpath "${BAWN:-$SOURCE_ROOT/build/bawn}")
+
+setup() {
+	base=$(mktemp -d "${TMPDIR:-/tmp}/bawn-cli.XXXXXX")
+	export HOME=$base/home XDG_STATE_HOME=$base/state XDG_CONFIG_HOME=$base/config XDG_CACHE_HOME=$base/cache
+	mkdir "$HOME" "$XDG_STATE_HOME" "$XDG_CONFIG_HOME" "$XDG_CACHE_HOME" "$base/work"
+	unset NO_COLOR
+	cd "$base/work"
+}
+
+teardown() {
+	cd /
+	rm -rf "$base"
+}
+
+bawn() {
+	"$BAWN" "$@"
+}
+
+# The default run must be possible, or the test is about something else.
+need_run() {
+	bawn run -q -- true || skip "bawn run does not work on this host: $(bawn run -- true 2>&1 | head -n 1)"
+}
+
+# One line, starting with "bawn: ", on standard error, and nothing on standard output.
+one_error() {
+	[ -z "$output" ]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == "bawn: "* ]]
+}

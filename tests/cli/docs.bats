@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# What the program knows and what the man pages say are the same things.
+load common
+
+# The page as text, without overstrikes.
+page() {
+	if [ "$1" = bawn-policy.5 ]; then
+		python3 "$SOURCE_ROOT/tools/gen-policy-man.py" "$SOURCE_ROOT/man/bawn-policy.5.in" \
+			"$SOURCE_ROOT/src/policy/fields.def" "$SOURCE_ROOT/src/policy/policy.h"
+	else
+		cat "$SOURCE_ROOT/man/$1"
+	fi | mandoc -T ascii -O width=200 | sed 's/.\x08//g'
+}
+
+need_mandoc() {
+	command -v mandoc >/dev/null || skip "mandoc is not installed"
+}
+
+@test "pages are clean" {
+	need_mandoc
+	page bawn-policy.5 >/dev/null
+	python3 "$SOURCE_ROOT/tools/gen-policy-man.py" "$SOURCE_ROOT/man/bawn-policy.5.in" \
+		"$SOURCE_ROOT/src/policy/fields.def" "$SOURCE_ROOT/src/policy/policy.h" >bawn-policy.5
+	run -0 mandoc -T lint -W warning "$SOURCE_ROOT"/man/*.[1-9] bawn-policy.5
+	[ -z "$output" ]
+}
+
+@test "every option of every verb is in its page, and none more" {
+	need_mandoc
+	while IFS=$'\t' read -r verb options; do
+		name=bawn-${verb%% *}.1
+		[ -e "$SOURCE_ROOT/man/$name" ] || name=bawn.1
+		page "$name" >text
+		for option in $options; do
+			grep -qE -- "--$option( |,|\$)" text || { echo "$name lacks --$option"; false; }
+		done
+	done < <(bawn help --json | jq -r '.verbs[] | [.verb, ([.options[].name] | join(" "))] | @tsv')
+	known=" $(bawn help --json | jq -r '[.verbs[].options[].name] | join(" ")') version seccomp "
+	for file in "$SOURCE_ROOT"/man/*.1; do
+		for option in $(page "${file##*/}" | grep -oE -- '(^| )--[a-z][a-z-]*' | tr -d ' '); do
+			[[ $known == *" ${option#--} "* ]] || { echo "$file: $option is unknown"; false; }
+		done
+	done
+}
+
+@test "every verb is in bawn(1)" {
+	need_mandoc
+	page bawn.1 >text
+	for verb in $(bawn help --json | jq -r '.verbs[].verb | split(" ")[0]' | sort -u); do
+		grep -qE "^ +$verb( |\$)" text
+	done
+}
+
+@test "every setting is in bawn-policy(5), and every setting of an option exists" {
+	need_mandoc
+	page bawn-policy.5 >text
+	settings=" $(bawn help --json | jq -r '.settings | join(" ")') "
+	for key in $settings; do
+		grep -qE "^ +${key//./\\.}( |\$)" text || { echo "bawn-policy.5 lacks $key"; false; }
+	done
+	for key in $(bawn help --json | jq -r '.verbs[].options[].setting | values'); do
+		[[ $settings == *" $key "* ]] || { echo "no setting $key"; false; }
+	done
+}
+
+@test "every control, error kind and exit status is in bawn-errors(7)" {
+	need_mandoc
+	page bawn-errors.7 >text
+	for word in $(bawn help --json | jq -r '.controls[], .error_kinds[], .exit_statuses[]'); do
+		grep -qE "^ +${word//./\\.}( |\+N|\$)" text || { echo "bawn-errors.7 lacks $word"; false; }
+	done
+}
+
+@test "exit statuses are in bawn-run(1)" {
+	need_mandoc
+	page bawn-run.1 >text
+	for word in $(bawn help --json | jq -r '.exit_statuses[]'); do
+		grep -qE "^ +$word( |\+N|\$)" text
+	done
+}

@@ -1,0 +1,235 @@
+#!/usr/bin/env bats
+# bawn run as a caller sees it: statuses, streams, results.
+load common
+
+@test "the command's exit status is ours" {
+	need_run
+	run -0 bawn run -- true
+	run -1 bawn run -- false
+	run -42 bawn run -- sh -c 'exit 42'
+}
+
+@test "-- may be left out; options behind the command are its own" {
+	need_run
+	run -0 bawn run echo -n --json
+	[ "$output" = --json ]
+	run -0 bawn run -q -- echo -- x
+	[ "$output" = "-- x" ]
+}
+
+@test "standard streams pass through, apart" {
+	need_run
+	run --separate-stderr -0 bawn run -- sh -c 'echo out; echo err >&2'
+	[ "$output" = out ]
+	[ "$stderr" = err ]
+	run -0 sh -c 'echo in | "$0" run -- cat' "$BAWN"
+	[ "$output" = in ]
+}
+
+@test "standard input closed is no input" {
+	need_run
+	run -0 sh -c '"$0" run -- cat <&-' "$BAWN"
+	[ -z "$output" ]
+}
+
+@test "not found: 127; not executable: 126" {
+	need_run
+	run --separate-stderr -127 bawn run -- ./no-such-command
+	[[ $stderr == "bawn: "*no-such-command* ]]
+	echo data >plain
+	run --separate-stderr -126 bawn run -- ./plain
+	[[ $stderr == "bawn: "* ]]
+}
+
+@test "timed out: 124, and the limit is named" {
+	need_run
+	run --separate-stderr -124 bawn run --timeout 200ms -- sleep 100
+	[[ $stderr == *time* ]]
+	run --separate-stderr -124 bawn run --json --timeout=200ms -- sleep 100
+	[ "$(jq -r .limit <<<"$output")" = time ]
+}
+
+@test "ended by a signal: 128+N" {
+	need_run
+	run -143 bawn run -- sh -c 'kill -TERM $$'
+}
+
+@test "SIGTERM to bawn reaches the command" {
+	need_run
+	bawn run -- sh -c 'trap "exit 9" TERM; : >ready; while :; do sleep 0.05; done' &
+	pid=$!
+	tries=0
+	while [ ! -e ready ] && [ $tries -lt 200 ]; do
+		sleep 0.05
+		tries=$((tries + 1))
+	done
+	[ -e ready ]
+	kill -TERM "$pid"
+	status=0
+	wait "$pid" || status=$?
+	[ "$status" -eq 9 ]
+}
+
+@test "no command: 125" {
+	run --separate-stderr -125 bawn run
+	one_error
+	run --separate-stderr -125 bawn run --
+	one_error
+}
+
+@test "standard output or error closed: nothing runs, 125" {
+	run --separate-stderr -125 sh -c '"$0" run -- touch ran >&-' "$BAWN"
+	one_error
+	[[ $stderr == *"standard output is closed"* ]]
+	run -125 sh -c '"$0" run -- touch ran 2>&-' "$BAWN"
+	[ ! -e ran ]
+}
+
+@test "a workspace that does not exist: 125" {
+	run --separate-stderr -125 bawn run --workspace /no/such/place -- true
+	one_error
+	[[ $stderr == *"/no/such/place"* ]]
+}
+
+@test "a path that is too long is an error, not a crash" {
+	long=$(printf '%05000d' 0)
+	run --separate-stderr -125 bawn run --workspace "$long" -- true
+	[[ $stderr == "bawn: "* ]]
+	run --separate-stderr -125 bawn run --ro "/$long" -- true
+	[[ $stderr == "bawn: "* ]]
+	run --separate-stderr -125 bawn run --result "/$long" -- true
+	[[ $stderr == "bawn: "* ]]
+}
+
+@test "a wrong value names the option" {
+	run --separate-stderr -125 bawn run --memory lots -- true
+	[[ $stderr == "bawn: "*--memory*lots* ]]
+	run --separate-stderr -125 bawn run --net sometimes -- true
+	[[ $stderr == "bawn: "*--net*sometimes* ]]
+	run --separate-stderr -125 bawn run --allow-missing nonsense -- true
+	[[ $stderr == "bawn: "*nonsense* ]]
+	run --separate-stderr -125 bawn run --env =x -- true
+	one_error
+}
+
+@test "--json: one object, output inside" {
+	need_run
+	run --separate-stderr -3 bawn run --json -- sh -c 'echo out; echo err >&2; exit 3'
+	[ "${#lines[@]}" -eq 1 ] || jq -s -e 'length == 1' <<<"$output"
+	[ "$(jq -r .schema <<<"$output")" = bawn/result/v1 ]
+	[[ $(jq -r '.. | strings' <<<"$output") == *out* ]]
+	[ -z "$stderr" ]
+}
+
+@test "--json: bytes that are not UTF-8 still give valid JSON" {
+	need_run
+	run --separate-stderr -0 bawn run --json -- printf '\377\000\033'
+	jq -e . <<<"$output"
+}
+
+@test "--json that cannot be written is noticed" {
+	need_run
+	run --separate-stderr -1 sh -c '"$0" run --json -- true >/dev/full' "$BAWN"
+	one_error
+}
+
+@test "--json of a refused call says why" {
+	run --separate-stderr -125 bawn run --json --memory lots -- true
+	[ "$(jq -r .error.kind <<<"$output")" = policy ]
+	[[ $stderr == "bawn: "* ]]
+}
+
+@test "--result: beside the output" {
+	need_run
+	run -5 bawn run --result "$base/result.json" -- sh -c 'echo out; exit 5'
+	[ "$output" = out ]
+	[ "$(jq -r .schema "$base/result.json")" = bawn/result/v1 ]
+}
+
+@test "--result: a longer file from before leaves nothing behind" {
+	need_run
+	head -c 100000 /dev/zero | tr '\0' x >"$base/result.json"
+	run -0 bawn run --result "$base/result.json" -- true
+	jq -e . "$base/result.json"
+}
+
+@test "--result: a descriptor" {
+	need_run
+	run -0 sh -c '"$0" run --result /dev/fd/7 -- true 7>"$1/fd.json"' "$BAWN" "$base"
+	jq -e . "$base/fd.json"
+}
+
+@test "--result that cannot be opened: nothing runs, 125" {
+	mkfifo "$base/pipe"
+	echo precious >"$base/precious"
+	ln -s "$base/precious" "$base/link"
+	for bad in - /no/such/dir/file "$base" "$base/pipe" "$base/link" /dev/fd/99; do
+		run --separate-stderr -125 bawn run --result "$bad" -- touch ran
+		one_error
+		[ ! -e ran ]
+	done
+	[ "$(cat "$base/precious")" = precious ]
+}
+
+@test "--result that the command removes is noticed" {
+	need_run
+	run --separate-stderr -1 bawn run --result result.json -- sh -c 'rm result.json; echo x >result.json'
+	[[ $stderr == *"replaced or removed"* ]]
+	[ "$(cat result.json)" = x ]
+}
+
+@test "--quiet: errors are still shown" {
+	run --separate-stderr -125 bawn run -q --memory lots -- true
+	[[ $stderr == "bawn: "* ]]
+}
+
+@test "--verbose names backend and run" {
+	need_run
+	run --separate-stderr -0 bawn run -v -- true
+	[[ $stderr =~ "bawn: run "[0-9a-f]{32}" in '" ]]
+}
+
+@test "--env passes and sets" {
+	need_run
+	SECRET_OF_MINE=1 PASSED=2 run -0 bawn run --env PASSED -e SET=3 -- env
+	[[ $output == *PASSED=2* && $output == *SET=3* && $output != *SECRET_OF_MINE* ]]
+}
+
+@test "--cwd and --workspace" {
+	need_run
+	mkdir -p sub/deep
+	run -0 bawn run --cwd sub/deep -- pwd
+	[ "$output" = "$(realpath sub/deep)" ]
+	run -0 bawn run -w sub -C deep -- pwd
+	[ "$output" = "$(realpath sub/deep)" ]
+	run -125 bawn run --cwd / -- true
+}
+
+@test "--rw of a protected name lifts the protection of that name only" {
+	need_run
+	mkdir -p .git/hooks .claude
+	run bawn run -- touch .git/hooks/pre-commit
+	[ "$status" -ne 0 ]
+	run -0 bawn run --rw .git/hooks -- touch .git/hooks/pre-commit
+	run bawn run --rw .git/hooks -- touch .claude/x
+	[ "$status" -ne 0 ]
+}
+
+@test "--pty gives a terminal" {
+	need_run
+	run bawn run -- test -t 1
+	[ "$status" -ne 0 ]
+	run -0 bawn run --pty -- test -t 1
+}
+
+@test "a backend that does not exist: 125 and its name" {
+	run --separate-stderr -125 bawn run --backend nosuch -- true
+	[[ $stderr == "bawn: "*nosuch* ]]
+}
+
+@test "nothing is left in the workspace" {
+	need_run
+	bawn run -- true
+	bawn run --json -- sh -c 'exit 1' >/dev/null || true
+	[ -z "$(ls -A)" ]
+}
