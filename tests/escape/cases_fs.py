@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows 1 to 25: the file system."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -330,7 +331,7 @@ def _(t):
 @case(13, "descriptors left open by the caller", "fs.read")
 def _(t):
     fds = [os.open("/", os.O_RDONLY | os.O_DIRECTORY), os.open(t.out, os.O_RDONLY | os.O_DIRECTORY)]
-    high = os.dup2(fds[0], 777, inheritable=True)
+    high = fcntl.fcntl(fds[0], fcntl.F_DUPFD, 700)
     fds.append(high)
     try:
         r = t.host(["fdlist"], pass_fds=fds)
@@ -562,7 +563,7 @@ def _(t):
 @case(24, "filling the private temporary space", "limit.disk")
 def _(t):
     for where in ("/tmp", "/dev/shm"):
-        t.attack(["fill", where + "/fill", 64], errs={"ENOSPC", "EDQUOT", "ENOMEM", "EFBIG"}, limits=("disk", "memory"),
+        t.attack(["fill", f"{where}/fill-{os.path.basename(t.suite.base)}", 64], errs={"ENOSPC", "EDQUOT", "ENOMEM", "EFBIG"}, limits=("disk", "memory"),
                  opts=["--disk", "20m"], outside=["fill", t.out + "/fill", 64])
     t.attack(["inodes", "/tmp", 100000], errs={"ENOSPC", "EDQUOT", "ENOMEM"}, limits=("disk", "memory"),
              opts=["--disk", "20m"], outside=["inodes", t.out, 1000], timeout=90)
@@ -585,6 +586,8 @@ def _(t):
         for d in r.json.get("denials") or []:
             if "\x1b" in d.get("text", "") or "\n" in d.get("text", ""):
                 raise Fail(f"control characters in a denial: {d['text']!r}")
+    if not os.path.exists(t.base + "/state/bawn/audit.jsonl"):
+        raise Fail("no audit log was written")
     with open(t.base + "/state/bawn/audit.jsonl", "rb") as f:
         for line in f.read().splitlines():
             json.loads(line)

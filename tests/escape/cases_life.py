@@ -76,6 +76,8 @@ def _(t):
         t.bawn(f"exit {i}")
     t.bawn(("./no-such\n{\"forged\":1}",), refused=True)
     state = t.base + "/state/bawn"
+    if not os.path.exists(state + "/audit.jsonl"):
+        raise Fail("no audit log was written")
     with open(state + "/audit.jsonl", "rb") as f:
         lines = f.read().splitlines(keepends=True)
     if len(lines) < 5:
@@ -164,6 +166,8 @@ def _(t):
     key = 0x43000000 + (os.getpid() % 4096) * 4096 + int(os.path.basename(t.base))
     other = t.base + "/repo2"
     t.dir(other)
+    for p in (f"/tmp/{n}", f"/dev/shm/{n}", f"/tmp/{n}.s"):
+        t.tidy(p)
     a = (f"echo secret > /tmp/{n}; echo secret > /dev/shm/{n}; echo secret > ~/{n}; $P ipc-make {key} 20 & "
          f"$P listen-unix @{n} 20 & $P listen-unix /tmp/{n}.s 20 & $P listen-tcp 127.0.0.1 45678 20 & "
          f"sleep 1; touch made; sleep 20")
@@ -197,7 +201,6 @@ def _(t):
 def _(t):
     t.attack(["sys", "clock_settime"], errs=CALL)
     t.attack(["sys", "settimeofday"], errs=CALL)
-    t.attack("date -s \"$(date)\"", errs={"exit"})
 
 
 @case(100, "huge time limits are no time limits of zero", "limit.time")

@@ -180,7 +180,7 @@ class Box:
         try:
             out, err = p.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            p.kill()
+            os.killpg(p.pid, signal.SIGKILL)
             try:
                 p.communicate(timeout=5)
             except subprocess.TimeoutExpired:
@@ -356,5 +356,10 @@ class Box:
             for f in (p.stdin, p.stdout, p.stderr):
                 if f:
                     f.close()
+        for pid in self.marked(self.base + "/"):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         for path in self.extra:
             self.gone(path)

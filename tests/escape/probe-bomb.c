@@ -197,8 +197,8 @@ static long do_inodes(char **a)
 	for (; made < n; made++) {
 		int fd = -1;
 
-		(void)snprintf(path, sizeof(path), "%s/f%ld", a[0], made);
-		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		(void)snprintf(path, sizeof(path), "%s/.inode-%d-%ld", a[0], (int)getpid(), made);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0) {
 			r = -errno;
 			break;
@@ -207,7 +207,7 @@ static long do_inodes(char **a)
 	}
 	(void)printf("made %ld\n", made);
 	for (long i = 0; i < made; i++) {
-		(void)snprintf(path, sizeof(path), "%s/f%ld", a[0], i);
+		(void)snprintf(path, sizeof(path), "%s/.inode-%d-%ld", a[0], (int)getpid(), i);
 		(void)unlink(path);
 	}
 	return r;

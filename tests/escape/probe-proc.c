@@ -257,7 +257,8 @@ static long do_fdscan(char **a)
 
 static long run(int fd, const char *name, int flags)
 {
-	char *argv[] = {strdup("x"), NULL};
+	/* What is executed is a copy of this program. */
+	char *argv[] = {strdup("x"), strdup("ids"), NULL};
 	int status = 0;
 	pid_t pid = fork();
 
@@ -268,6 +269,7 @@ static long run(int fd, const char *name, int flags)
 		_exit(errno);
 	}
 	free(argv[0]);
+	free(argv[1]);
 	if (waitpid(pid, &status, 0) < 0)
 		return -errno;
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
