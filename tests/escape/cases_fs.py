@@ -1,0 +1,599 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows 1 to 25: the file system."""
+
+import fcntl
+import json
+import os
+import shutil
+import struct
+
+from lib import PATH, CALL, Fail, Skip, case
+
+FS = ("fs.read", "fs.write")
+
+
+@case(1, "write through a symlink to a file outside", "fs.write")
+def _(t):
+    canary = t.out + "/canary"
+    for target in (canary, t.home + "/.bashrc"):
+        t.link(target, t.ws + "/link")
+        t.attack(["write", t.ws + "/link"], setup=lambda: t.file(target), canary=lambda: t.same(target))
+        t.attack(["trunc", t.ws + "/link"], setup=lambda: t.file(target), canary=lambda: t.same(target))
+    t.link("/etc/passwd", t.ws + "/etc")
+    t.attack(["openw", t.ws + "/etc"])
+
+
+@case(1, "read what lies outside: home, keys, other projects", "fs.read")
+def _(t):
+    for p in (t.out + "/canary", t.home + "/.ssh/id_ed25519", t.home + "/.aws/credentials", t.base + "/other/f"):
+        t.file(p)
+        t.attack(["read", p])
+    for p in ("/etc/shadow", "/root", "/proc/1/root/etc/hostname"):
+        t.attack(["open", p])
+
+
+@case(1, "write outside the workspace", "fs.write")
+def _(t):
+    t.attack(["create", t.out + "/new"], setup=lambda: t.gone(t.out + "/new"), canary=lambda: t.absent(t.out + "/new"))
+    for p in ("/etc/passwd", "/usr/bin/env", "/etc/ld.so.cache"):
+        t.attack(["openw", p])
+    t.file(t.base + "/ro/f")
+    t.attack(["write", t.base + "/ro/f"], opts=["--ro", t.base + "/ro"], setup=lambda: t.file(t.base + "/ro/f"),
+             canary=lambda: t.same(t.base + "/ro/f"))
+    t.works(["read", t.base + "/ro/f"], opts=["--ro", t.base + "/ro"])
+    t.works(["create", t.ws + "/new"])
+
+
+@case(2, "directory swapped for a symlink while bawn starts", "fs.write")
+def _(t):
+    for name in (".git", ".claude"):
+        t.dir(f"{t.ws}/{name}")
+        t.dir(f"{t.out}/{name}")
+        t.file(f"{t.out}/{name}/config")
+    t.link(t.out, t.ws + "/away")
+    if t.host(["create", t.ws + "/away/pwn"]).what != "ok":
+        raise Skip("cannot write through a symlink outside")
+    t.gone(t.out + "/pwn", t.ws + "/away")
+    t.outside_ok()
+    swappers = [t.popen(t.cmd(["swap", f"{t.ws}/{n}", f"{t.out}/{n}", 60000])) for n in (".git", ".claude")]
+    for i in range(50):
+        t.bawn(f"echo x > .git/pwn{i}; echo x > .claude/pwn{i}; mkdir .git/hooks; echo x > .git/config",
+               refused=True, timeout=30)
+    for s in swappers:
+        s.kill()
+        s.wait()
+    for name in (".git", ".claude"):
+        if os.listdir(f"{t.out}/{name}") != ["config"]:
+            raise Fail(f"outside was written: {os.listdir(f'{t.out}/{name}')}")
+        t.same(f"{t.out}/{name}/config")
+
+
+@case(3, "symlink to .. and then out", *FS)
+def _(t):
+    t.dir(t.ws + "/sub")
+    t.link("..", t.ws + "/sub/up")
+    t.file(t.out + "/f")
+    for act in ("read", "write"):
+        t.attack([act, t.ws + "/sub/up/../out/f"], setup=lambda: t.file(t.out + "/f"), canary=lambda: t.same(t.out + "/f"))
+    t.attack(["read", "sub/up/../out/f"])
+
+
+@case(4, "ancestor symlink with a tail that does not exist", "fs.write")
+def _(t):
+    t.link(t.out, t.ws + "/link")
+
+    def clean():
+        t.gone(t.out + "/newdir")
+
+    def none():
+        t.absent(t.out + "/newdir")
+    t.attack(["mkdir", t.ws + "/link/newdir"], setup=clean, canary=none)
+    t.attack("mkdir -p link/newdir/a && echo x > link/newdir/a/f", errs={"exit"}, setup=clean, canary=none)
+
+
+@case(5, "hard link of an outside file", "fs.write")
+def _(t):
+    c, hl = t.out + "/canary", t.ws + "/hl"
+
+    def fresh():
+        t.gone(hl)
+        t.file(c)
+    for how in ("link", "link-fd"):
+        t.attack([how, c, hl], setup=fresh, canary=lambda: t.same(c))
+        t.attack([how, c, hl], setup=fresh, opts=["--ro", t.out], canary=lambda: t.same(c))
+    t.attack(f"ln {c} hl && echo x > hl", errs={"exit"}, setup=fresh, opts=["--ro", t.out], canary=lambda: t.same(c))
+
+
+@case(6, "move an ancestor of a protected path away", "fs.protect")
+def _(t):
+    def fresh():
+        t.gone(t.ws + "/.git", t.ws + "/.git2", t.ws + "/.claude", t.ws + "/.c2", t.ws + "/d")
+        t.file(t.ws + "/.git/hooks/pre-commit")
+        t.file(t.ws + "/.git/config")
+        t.file(t.ws + "/.claude/settings.json")
+        t.dir(t.ws + "/d")
+
+    def same():
+        for p in (".git/hooks/pre-commit", ".git/config", ".claude/settings.json"):
+            t.same(f"{t.ws}/{p}")
+    for a, b in ((".git", ".git2"), (".git/hooks", ".git/h2"), (".claude", ".c2"), (".git/config", ".git/c2")):
+        t.attack(["rename", a, b], setup=fresh, canary=same)
+    t.attack(["exchange", ".git", "d"], setup=fresh, canary=same)
+    t.attack(["rename", t.ws, t.base + "/moved"], outside="true", canary=same)
+
+
+NEW_FILES = (".mcp.json", ".envrc", ".bawn.yaml")
+NEW_DIRS = (".claude", ".codex", ".vscode")
+
+
+@case(7, "create a protected name", "fs.protect")
+def _(t):
+    for name in NEW_FILES + NEW_DIRS:
+        p = f"{t.ws}/{name}"
+        kind = "mkdir" if name in NEW_DIRS else "create"
+        r = t.attack([kind, name], setup=lambda: t.gone(p), canary=lambda: t.absent(p))
+        if r and not r.denials("fs.protect"):
+            raise Fail(f"{kind} {name}: refused, but the result has no fs.protect denial")
+
+
+@case(7, "create a protected name by every other call", "fs.protect")
+def _(t):
+    p = t.ws + "/.mcp.json"
+
+    def fresh():
+        t.gone(p, t.ws + "/d")
+        t.dir(t.ws + "/d")
+        t.file(t.ws + "/f")
+    for act in (["creat", p], ["openat2", p], ["symlink", "f", p], ["link", "f", p], ["rename", "f", p],
+                ["rename", "d", p], ["mknod", "fifo", p], ["mknod", "sock", p], ["tmpfile-link", t.ws, p], ["mkdir", p],
+                ["create", "d/../.mcp.json"], ["create", "/proc/self/cwd/.mcp.json"],
+                ["listen-unix", p, 0]):
+        t.attack(act, setup=fresh, canary=lambda: t.absent(p))
+    t.attack("mkdir -p n/.claude && echo x > n/.claude/settings.json && mv n/.claude .claude", errs={"exit"},
+             setup=lambda: t.gone(t.ws + "/n", t.ws + "/.claude"), canary=lambda: t.absent(t.ws + "/.claude"))
+
+
+@case(7, "create git hooks and configuration", "fs.protect")
+def _(t):
+    def fresh():
+        t.gone(t.ws + "/.git")
+        t.dir(t.ws + "/.git/objects")
+        t.file(t.ws + "/.git/HEAD", "ref: refs/heads/main\n")
+        t.dir(t.ws + "/.git/refs")
+    hooks = t.ws + "/.git/hooks"
+    t.attack(["mkdir", ".git/hooks"], setup=fresh, canary=lambda: t.absent(hooks))
+    t.attack(["create", ".git/config"], setup=fresh, canary=lambda: t.absent(t.ws + "/.git/config"))
+    t.attack(["create", ".git/hooks/pre-commit"], setup=lambda: (fresh(), t.dir(hooks)),
+             canary=lambda: t.absent(hooks + "/pre-commit"))
+    t.attack("mkdir g && mkdir g/hooks && mv g .git", errs={"exit"}, setup=lambda: t.gone(t.ws + "/.git", t.ws + "/g"),
+             canary=lambda: t.absent(hooks))
+    t.attack("mkdir .git && mkdir .git/hooks && echo x > .git/hooks/pre-commit", errs={"exit"},
+             setup=lambda: t.gone(t.ws + "/.git", t.ws + "/g"), canary=lambda: t.absent(hooks + "/pre-commit"))
+
+
+@case(8, "replace or change a protected file that exists", "fs.protect")
+def _(t):
+    p = t.ws + "/.mcp.json"
+
+    def fresh():
+        t.gone(p, t.ws + "/.claude", t.ws + "/d")
+        t.file(p)
+        t.file(t.ws + "/.claude/settings.json")
+        t.file(t.ws + "/f", "evil\n")
+        t.dir(t.ws + "/d")
+
+    def same():
+        t.same(p)
+        t.same(t.ws + "/.claude/settings.json")
+    for act in (["unlink", p], ["write", p], ["trunc", p], ["rename", "f", p], ["rename", p, "g"],
+                ["exchange", "f", p], ["exchange", "d", p], ["chmod", p, 0o777], ["mmap-write", p],
+                ["write", ".claude/settings.json"], ["create", ".claude/hook.sh"], ["unlink", ".claude/settings.json"]):
+        t.attack(act, setup=fresh, canary=same)
+    t.attack("rm .mcp.json && ln -s /tmp/x .mcp.json", errs={"exit"}, setup=fresh, canary=same)
+    t.works(["read", p])
+
+
+def git(t, where, text):
+    r = t.host(text, cwd=where)
+    if r.code:
+        raise Skip(f"git: {r.err[:100]}")
+
+
+def need_git(t):
+    if not shutil.which("git"):
+        raise Skip("git is not installed")
+    t.file(t.home + "/.gitconfig", "[user]\nname = n\nemail = e@example.org\n[init]\ndefaultBranch = main\n"
+           "[protocol \"file\"]\nallow = always\n")
+
+
+COMMIT = "echo $$ > new && git add new && git -c user.name=n -c user.email=e@example.org commit -qm x"
+
+
+@case(9, "git: plain repository, hooksPath, include, fsmonitor", "fs.protect")
+def _(t):
+    need_git(t)
+    git(t, t.ws, "git init -q . && mkdir .githooks && git config core.hooksPath .githooks && "
+        "echo > .gitinc && git config include.path ../.gitinc && echo a > a && git add a && git commit -qm a")
+    for act in ("echo x > .githooks/pre-commit", "echo '[core]' >> .gitinc", "git config core.fsmonitor /tmp/x",
+                "git config --unset core.hooksPath", "echo x > .git/hooks/post-checkout", "echo x > .git/config.worktree"):
+        t.attack(act, errs={"exit"}, outside="true")
+    t.absent(t.ws + "/.githooks/pre-commit", t.ws + "/.git/hooks/post-checkout")
+    t.works(COMMIT)
+
+
+@case(9, "git: linked worktree", "fs.protect")
+def _(t):
+    need_git(t)
+    main = t.base + "/main"
+    t.dir(main)
+    git(t, main, "git init -q . && echo a > a && git add a && git commit -qm a")
+    shutil.rmtree(t.ws)
+    git(t, main, f"git worktree add -q {t.ws} -b side")
+    for act in (["create", main + "/.git/hooks/pre-commit"], ["write", main + "/.git/config"],
+                ["create", main + "/.git/config.worktree"], ["create", main + "/pwn"],
+                ["write", t.ws + "/.git"], ["unlink", t.ws + "/.git"]):
+        t.attack(act, outside="true")
+    t.absent(main + "/pwn", main + "/.git/hooks/pre-commit")
+    t.works(COMMIT)
+
+
+@case(9, "git: submodule", "fs.protect")
+def _(t):
+    need_git(t)
+    main, lib = t.base + "/main", t.base + "/lib"
+    t.dir(main)
+    t.dir(lib)
+    git(t, lib, "git init -q . && echo a > a && git add a && git commit -qm a")
+    git(t, main, f"git init -q . && git submodule --quiet add {lib} sub && git commit -qm a")
+    real = main + "/.git/modules/sub"
+    for act in (["create", real + "/hooks/pre-commit"], ["write", real + "/config"]):
+        t.attack(act, outside="true", opts=["--workspace", main], workspace=False)
+        t.attack(act, outside="true", opts=["--workspace", main + "/sub"], workspace=False)
+    t.absent(real + "/hooks/pre-commit")
+    t.works(f"cd {main}/sub && {COMMIT}", opts=["--workspace", main], workspace=False, cwd=main)
+    t.works(COMMIT, opts=["--workspace", main + "/sub"], workspace=False, cwd=main + "/sub")
+
+
+@case(9, "git: .git file that points elsewhere gives nothing", *FS)
+def _(t):
+    need_git(t)
+    main = t.base + "/main"
+    t.dir(main)
+    git(t, main, "git init -q . && echo a > a && git add a && git commit -qm a")
+    t.file(t.ws + "/.git", f"gitdir: {main}/.git\n")
+    t.attack(["read", main + "/.git/config"], refused=True, errs=PATH | {"exit"})
+    t.attack(["create", main + "/.git/pwn"], refused=True, errs=PATH | {"exit"},
+             setup=lambda: t.gone(main + "/.git/pwn"), canary=lambda: t.absent(main + "/.git/pwn"))
+
+
+@case(10, "other spelling of a protected name on a case-insensitive file system", "fs.protect", identities=("root", "user"))
+def _(t):
+    if os.geteuid():
+        raise Skip("needs root to mount a case-insensitive file system")
+    img, mnt, ws = t.base + "/img", t.base + "/cf", t.base + "/cf/ws"
+    t.dir(mnt)
+    make = (f"truncate -s 16m {img} && mkfs.ext4 -q -O casefold -E encoding=utf8 {img} && mount -o loop {img} {mnt} && "
+            f"mkdir {ws} && chattr +F {ws} && mkdir -p {ws}/.git/hooks && echo c > {ws}/.git/config && "
+            f"cp {t.probe} {mnt}/probe && chown -R {t.uid}:{t.gid} {ws}")
+    drop = "" if t.identity == "root" else f"setpriv --reuid={t.uid} --regid={t.gid} --clear-groups "
+
+    def within(act):
+        import subprocess
+        p = subprocess.Popen(["unshare", "-m", "sh", "-c", f"{make} || exit 99; cd {ws}; {drop}\"$@\"", "sh", *act],
+                             cwd=t.base, env=t.env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, start_new_session=True)
+        t.procs.append(p)
+        return t.finish(p, 60)
+    if not shutil.which("mkfs.ext4"):
+        raise Skip("mkfs.ext4 is not installed")
+    r = within([t.probe, "create", ".GIT/HOOKS/pre-commit"])
+    if r.what != "ok":
+        raise Skip(f"no case-insensitive ext4 here: {(r.err or r.what).strip()[:80]}")
+    t.outside_ok()
+    for act in (["create", ".GIT/HOOKS/pre-commit"], ["write", ".Git/Config"], ["mkdir", ".CLAUDE"],
+                ["create", ".Mcp.Json"], ["rename", ".GIT", "x"]):
+        argv, _ = t.bawn_argv(act, ["--workspace", ws], workspace=False)
+        r = within(argv)
+        if r.what not in PATH:
+            raise Fail(f"{act}: {r}")
+
+
+@case(11, "aliases in /proc of a path outside", "fs.read")
+def _(t):
+    s = t.file(t.out + "/secret")
+    for p in (f"/proc/self/root{s}", "/proc/self/cwd/../out/secret", f"/proc/thread-self/root{s}",
+              "/proc/self/task/../cwd/../out/secret"):
+        t.attack(["read", p])
+    v = t.popen(["/bin/sh", "-c", "echo ready; sleep 60"], stdin=open(s))
+    v.stdin = None
+    t.attack(["read", f"/proc/{v.pid}/fd/0"], errs=PATH | {"ESRCH"})
+    t.attack(["read", f"/proc/{v.pid}/root{s}"], errs=PATH | {"ESRCH"})
+    t.attack(["read", f"/proc/{v.pid}/cwd/../out/secret"], errs=PATH | {"ESRCH"})
+
+
+@case(11, "aliases in /proc of a denied path", "fs.deny")
+def _(t):
+    s = t.file(t.ws + "/secret.txt")
+    opts = ["--deny", s]
+    for p in (s, f"/proc/self/root{s}", "/proc/self/cwd/secret.txt", "/proc/1/cwd/secret.txt", f"/proc/1/root{s}"):
+        t.attack(["read", p], opts=opts, outside=["read", s])
+    t.attack("exec 5<. ; cat /dev/fd/5/secret.txt", errs={"exit"}, opts=opts)
+    t.attack("exec 5<. ; cat /proc/self/fd/5/secret.txt", errs={"exit"}, opts=opts)
+
+
+@case(12, "open_by_handle_at", "syscalls")
+def _(t):
+    t.attack(["handle", t.ws, "own"], errs=CALL)
+    t.attack(["handle", t.ws, "root"], errs=CALL)
+    t.attack(["handle", "/etc", "own"], errs=CALL)
+
+
+@case(13, "descriptors left open by the caller", "fs.read")
+def _(t):
+    fds = [os.open("/", os.O_RDONLY | os.O_DIRECTORY), os.open(t.out, os.O_RDONLY | os.O_DIRECTORY)]
+    high = fcntl.fcntl(fds[0], fcntl.F_DUPFD, 700)
+    fds.append(high)
+    try:
+        r = t.host(["fdlist"], pass_fds=fds)
+        if not all(f"fd {n} " in r.out for n in fds):
+            raise Skip("descriptors are not inherited outside")
+        t.outside_ok()
+        for act in ("fdlist", "fdscan"):
+            r = t.bawn([act], pass_fds=fds)
+            seen = {line.split()[1] for line in r.out.splitlines() if line.startswith("fd ")}
+            if seen - {"0", "1", "2"}:
+                raise Fail(f"{act}: open inside: {r.out.strip()!r}")
+        r = t.bawn(["read", f"/proc/self/fd/{high}/etc/hostname"], pass_fds=fds)
+        if r.what == "ok":
+            raise Fail("a descriptor of the caller works inside")
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+@case(14, "working directory outside, deleted or a symlink", *FS)
+def _(t):
+    pwn = t.out + "/pwn"
+    t.link(t.out, t.ws + "/link")
+    if t.host(["create", "pwn"], cwd=t.out).what != "ok":
+        raise Skip("cannot write there outside")
+    t.gone(pwn)
+    t.outside_ok()
+    for cwd in (t.out, t.ws + "/link"):
+        t.bawn(["create", "pwn"], cwd=cwd, refused=True)
+        t.bawn(["create", pwn], cwd=cwd, refused=True)
+        t.absent(pwn)
+    t.bawn(["create", pwn], env=t.env(PWD=t.out, OLDPWD=t.out))
+    t.absent(pwn)
+    argv, _r = t.bawn_argv(["create", "pwn"], workspace=False)
+    r = t.host('mkdir gone && cd gone && rmdir ../gone && exec ' + " ".join(argv))
+    if r.code != 125:
+        raise Fail(f"a deleted working directory: {r}; expected status 125")
+
+
+@case(15, "a path that only begins like a granted one", *FS)
+def _(t):
+    evil = t.ws + "-evil/f"
+    t.dir(t.base + "/data")
+    for p in (evil, t.base + "/data-evil/f"):
+        t.file(p)
+        for act in ("read", "write"):
+            t.attack([act, p], opts=["--rw", t.base + "/data"], setup=lambda: t.file(p), canary=lambda: t.same(p))
+
+
+@case(16, "odd spellings of a path outside", *FS)
+def _(t):
+    c = t.file(t.out + "/canary")
+    t.dir(t.ws + "/sub")
+    for p in ("/" + c, c.replace("/out/", "/out//"), c.replace("/out/", "/./out/./"), t.ws + "/../out/canary",
+              t.ws + "/sub/../../out/canary", "/../../.." + c, "../out/canary"):
+        t.attack(["read", p])
+    t.attack(["read-long", c])
+    t.attack(["read-nul", c, "/../../repo/ok"])
+
+
+@case(16, "odd spellings of a denied path", "fs.deny")
+def _(t):
+    c = t.file(t.ws + "/secret.txt")
+    t.dir(t.ws + "/sub")
+    for rule in (c, f"{t.ws}//./sub/..//secret.txt", "secret.txt"):
+        for p in (c, t.ws + "//secret.txt", t.ws + "/./secret.txt", t.ws + "/sub/../secret.txt", "secret.txt"):
+            t.attack(["read", p], opts=["--deny", rule])
+        t.attack(["read-long", c], opts=["--deny", rule])
+        t.attack(["read-nul", c, ".ok"], opts=["--deny", rule])
+    t.dir(t.ws + "/vault/deep")
+    t.file(t.ws + "/vault/deep/f")
+    for act in (["read", "vault/deep/f"], ["open", "vault"], ["create", "vault/new"]):
+        t.attack(act, opts=["--deny", t.ws + "/vault/"])
+
+
+@case(17, "device nodes", "privilege")
+def _(t):
+    for kind in ("chr", "blk"):
+        for where in (t.ws, "/tmp"):
+            p = t.tidy(f"{where}/node-{os.path.basename(t.base)}-{kind}")
+            t.attack(["mknod", kind, p], setup=lambda: t.gone(p), canary=lambda: t.absent(p))
+
+
+@case(17, "FIFOs and sockets in place of configuration do not hang the start", "fs.write")
+def _(t):
+    for p in (".mcp.json", ".git/config", ".git/HEAD", ".bawn.yaml", ".gitmodules", "x/.env"):
+        t.dir(os.path.dirname(f"{t.ws}/{p}"))
+        os.mkfifo(f"{t.ws}/{p}")
+        t.own(f"{t.ws}/{p}")
+        t.acts += 1
+        if not t.suite.outside_only:
+            t.bawn("true", refused=True, timeout=20)
+        t.gone(f"{t.ws}/{p}")
+
+
+@case(18, "setuid file in the workspace", "privilege")
+def _(t):
+    if os.geteuid():
+        raise Skip("needs root to make a file of another owner")
+    other = t.suite.user if t.identity == "root" else (0, 0)
+    p = t.ws + "/suid"
+    t.copy(t.probe, p)
+    os.chown(p, *other)
+    os.chmod(p, 0o6755)
+    r = t.host(f"{p} ids")
+    ids = r.out.split()
+    if len(ids) < 4 or ids[1] == ids[3]:
+        raise Skip(f"setuid has no effect outside: {r.out.strip()}")
+    t.outside_ok()
+    ids = t.bawn(f"{p} ids").out.split()
+    if len(ids) < 4 or ids[1] != ids[3]:
+        raise Fail(f"setuid works inside: {' '.join(ids)}")
+
+
+@case(18, "file capabilities in the workspace", "privilege", identities=("user",))
+def _(t):
+    if os.geteuid():
+        raise Skip("needs root to give a file capabilities")
+    p = t.ws + "/fcap"
+    t.copy(t.probe, p)
+    os.setxattr(p, "security.capability", struct.pack("<IIIII", 0x02000001, 1 << 13, 0, 0, 0))
+
+    def effective(r):
+        return [line.split()[1] for line in r.out.splitlines() if line.startswith("CapEff")]
+    if effective(t.host(f"{p} read /proc/self/status")) != ["0000000000002000"]:
+        raise Skip("file capabilities have no effect outside")
+    t.outside_ok()
+    got = effective(t.bawn(f"{p} read /proc/self/status"))
+    if got not in ([], ["0000000000000000"]):
+        raise Fail(f"capabilities gained: {got}")
+
+
+@case(19, "temporary directories are private", "fs.read", "fs.write")
+def _(t):
+    for where in ("/tmp", "/var/tmp", "/dev/shm", t.base + "/run"):
+        p = t.tidy(f"{where}/bawn-esc-{os.path.basename(t.suite.base)}-{os.path.basename(t.base)}")
+        t.attack(["read", p], setup=lambda: t.file(p), errs=PATH)
+        t.attack(["write", p], setup=lambda: t.file(p), canary=lambda: t.same(p))
+        t.gone(p)
+        if t.suite.outside_only:
+            continue
+        t.bawn(["create", p])
+        t.absent(p)
+        t.bawn(["symlink", "/etc/passwd", p])
+        t.absent(p)
+
+
+@case(20, "bawn's own files", *FS)
+def _(t):
+    policy = t.base + "/config/bawn/policy.yaml"
+    log = t.base + "/state/bawn/audit.jsonl"
+    t.file(policy, "limits:\n  processes: 300\n")
+    if not t.suite.outside_only:
+        t.bawn("true")
+        if not os.path.exists(log):
+            raise Fail("no audit log was written")
+    else:
+        t.file(log)
+    for p in (policy, log):
+        t.attack(["open", p])
+        t.attack(["openw", p])
+        t.attack(["unlink", p], outside="true")
+    t.attack(["openw", t.suite.probe if t.suite.outside_only else t.suite.bawn], errs=PATH | {"ETXTBSY"})
+
+
+@case(20, "bawn's own files when they lie in the workspace", "fs.write")
+def _(t):
+    t.file(t.ws + "/state/bawn/x")
+    t.gone(t.ws + "/state")
+    t.outside_ok()
+    env = t.env(XDG_STATE_HOME=t.ws + "/state", XDG_CONFIG_HOME=t.ws + "/config")
+    t.dir(t.ws + "/state")
+    t.bawn("true", env=env, refused=True)
+    log = t.ws + "/state/bawn/audit.jsonl"
+    for act in (["write", log], ["trunc", log], ["unlink", log], ["rename", t.ws + "/state/bawn", t.ws + "/s2"],
+                ["rename", t.ws + "/state", t.ws + "/s3"], ["write", log + ".head"],
+                ["create", t.ws + "/config/bawn/policy.yaml"]):
+        r = t.bawn(act, env=env, refused=True)
+        if r.code != 125 and r.what not in PATH:
+            raise Fail(f"{t.say(act)}: {r}")
+
+
+@case(21, "mount in a nested user namespace", "nested")
+def _(t):
+    t.attack(["unshare", "user"], errs=CALL)
+    if shutil.which("unshare"):
+        t.attack("unshare -Ur true", errs={"exit", "killed"})
+        t.attack(f"unshare -Urm mount -t tmpfs none {t.ws}", errs={"exit", "killed"})
+
+
+@case(22, "copying a denied file without reading it", "fs.deny")
+def _(t):
+    c = t.file(t.ws + "/secret.txt")
+    for how in ("ficlone", "copyrange", "sendfile"):
+        r = t.attack([how, c, t.ws + "/copy"], opts=["--deny", c], setup=lambda: t.gone(t.ws + "/copy"))
+        if r and os.path.exists(t.ws + "/copy"):
+            t.same(t.ws + "/copy", "")
+    t.attack("cp --reflink=auto secret.txt copy && cat copy", errs={"exit"}, opts=["--deny", c])
+    t.attack(["sys", "io_uring_setup"], errs=CALL)
+
+
+@case(23, "a file denied by pattern, by other names", "fs.deny")
+def _(t):
+    def fresh():
+        t.gone(t.ws + "/sub", t.ws + "/sub2", t.ws + "/x", t.ws + "/a")
+        t.file(t.ws + "/.env", "SECRET-canary\n")
+        t.file(t.ws + "/sub/.env", "SECRET-canary\n")
+        t.file(t.ws + "/a/b/.env", "SECRET-canary\n")
+        t.file(t.ws + "/other")
+    opts = ["--deny", "**/.env"]
+    for act in ("cat .env", "cat sub/.env", "cat a/b/.env", "mv .env x; cat x", "ln .env x; cat x", "ln -s .env x; cat x",
+                "mv sub sub2; cat sub2/.env", "mv a/b a/c; cat a/c/.env", "cp -r sub x; cat x/.env", "cp -al sub x; cat x/.env",
+                "$P exchange .env other; cat other", "$P link-fd .env x; cat x", "tar cf - .env sub", "grep -r SECRET .",
+                "cat /proc/self/cwd/.env", "chmod 777 .env; cat .env", "dd if=.env 2>&1"):
+        fresh()
+        if "SECRET" not in t.host(act).out:
+            t.skip_act(f"{act}: shows nothing outside")
+            continue
+        t.acts += 1
+        if t.suite.outside_only:
+            continue
+        fresh()
+        r = t.bawn(act, opts)
+        if "SECRET" in r.out:
+            raise Fail(f"{act}: the denied text came out")
+    t.skip_act("git show of a committed .env: the object store holds it too; out of scope of path rules")
+
+
+@case(24, "filling the private temporary space", "limit.disk")
+def _(t):
+    for where in ("/tmp", "/dev/shm"):
+        t.attack(["fill", f"{where}/fill-{os.path.basename(t.suite.base)}", 64], errs={"ENOSPC", "EDQUOT", "ENOMEM", "EFBIG"}, limits=("disk", "memory"),
+                 opts=["--disk", "20m"], outside=["fill", t.out + "/fill", 64])
+    t.attack(["inodes", "/tmp", 100000], errs={"ENOSPC", "EDQUOT", "ENOMEM"}, limits=("disk", "memory"),
+             opts=["--disk", "20m"], outside=["inodes", t.out, 1000], timeout=90)
+
+
+@case(25, "control characters in names and arguments do not reach log or terminal", "fs.write")
+def _(t):
+    evil = "a\x1b]0;pwn\x07\nb\u202e"
+    t.file(f"{t.ws}/{evil}/.env")
+    t.outside_ok()
+    ws = t.base + "/w\x1b[31m\nx"
+    t.dir(ws)
+    outs = [t.bawn((f"./no-such-{evil}",), refused=True),
+            t.bawn(["read", f"{t.ws}/{evil}/.env"], ["--deny", "**/.env"], refused=True),
+            t.bawn(["mkdir", ".claude"], ["--workspace", ws], workspace=False, refused=True, cwd=ws),
+            t.bawn(["create", f"{t.ws}/{evil}/.git/hooks"], refused=True)]
+    for r in outs:
+        if "\x1b" in r.err or "\u202e" in r.err or "\x07" in r.err:
+            raise Fail(f"control characters on standard error: {r.err!r}")
+        for d in r.json.get("denials") or []:
+            if "\x1b" in d.get("text", "") or "\n" in d.get("text", ""):
+                raise Fail(f"control characters in a denial: {d['text']!r}")
+    if not os.path.exists(t.base + "/state/bawn/audit.jsonl"):
+        raise Fail("no audit log was written")
+    with open(t.base + "/state/bawn/audit.jsonl", "rb") as f:
+        for line in f.read().splitlines():
+            json.loads(line)
+            if any(b < 0x20 for b in line):
+                raise Fail(f"control characters in the audit log: {line!r}")
+    for verb in (["audit", "show"], ["audit", "verify"]):
+        r = t.finish(t.popen([t.suite.bawn, *verb]), 30)
+        if r.code or "\x1b" in r.out:
+            raise Fail(f"bawn {' '.join(verb)}: {r}")

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows 39 to 55: system calls, execution, environment, privilege."""
+
+import glob
+import os
+import resource
+import shutil
+import time
+
+from lib import CALL, PATH, TASK, Fail, Skip, case
+
+
+@case(39, "io_uring", "syscalls")
+def _(t):
+    for name in ("io_uring_setup", "io_uring_enter", "io_uring_register"):
+        t.attack(["sys", name], errs=CALL)
+
+
+@case(40, "system calls of another architecture", "syscalls")
+def _(t):
+    for act in (["int80"], ["int80-socket"], ["x32", 39], ["x32", 41]):
+        t.attack(act, errs=CALL | {"EINTR"})
+
+
+KINDS = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup", "time")
+
+
+@case(41, "new namespaces by unshare, clone, clone3, setns", "nested")
+def _(t):
+    for kind in KINDS:
+        t.attack(["unshare", kind], errs=CALL)
+        t.attack(["clone3", kind], errs=CALL)
+        if kind != "time":
+            t.attack(["clone", kind], errs=CALL)
+        t.attack(["setns", f"/proc/self/ns/{kind}", kind], errs=CALL | {"EINVAL", "ENOENT"})
+
+
+@case(42, "executing from a directory where that is denied", "fs.exec")
+def _(t):
+    x = t.ws + "/x"
+    t.copy(t.probe, x)
+    opts = ["--deny-exec", t.ws]
+    errs = {"EACCES", "EPERM", "ENOSYS", "exit"}
+    for how in ("exec", "execveat", "exec-procfd", "memfd-exec", "mmap-exec"):
+        r = t.attack([how, x], errs=errs, opts=opts)
+        if r and "uid " in r.out:
+            raise Fail(f"{how}: it ran: {r}")
+    for act in (f"cp {x} y && ./y ids", f"ln {x} z; ./z ids", f"sh -c './x ids'", "cp /bin/true t && ./t"):
+        t.attack(act, errs={"exit"}, opts=opts)
+    for ld in glob.glob("/lib*/ld-linux-*.so.*") + glob.glob("/lib/ld-linux-*.so.*"):
+        t.attack(f"cp /bin/true t && {ld} ./t", errs={"exit", "killed"}, opts=opts)
+        break
+    t.works("/bin/true", opts=opts)
+
+
+POISON = ("LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "GCONV_PATH", "NODE_OPTIONS", "PYTHONSTARTUP", "PYTHONPATH",
+          "PERL5OPT", "PERL5LIB", "RUBYOPT", "BASH_ENV", "ENV", "GIT_SSH_COMMAND", "GIT_DIR", "GIT_EXEC_PATH",
+          "GIT_CONFIG_COUNT", "GIT_EXTERNAL_DIFF", "JAVA_TOOL_OPTIONS", "PROMPT_COMMAND", "IFS", "CDPATH", "SHELLOPTS",
+          "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "ANTHROPIC_API_KEY",
+          "DOCKER_HOST", "KUBECONFIG", "XAUTHORITY", "HTTP_PROXY", "https_proxy")
+
+
+@case(43, "dangerous variables of the caller", "env")
+def _(t):
+    env = t.env(**{k: "/poison-canary" for k in POISON if not k.startswith("LD_")})
+    env.update({k: t.out for k in POISON if k.startswith("LD_")})
+    if "/poison-canary" not in t.host("env", env=env).out:
+        raise Skip("the environment is not inherited outside")
+    t.outside_ok()
+    out = t.bawn(("/usr/bin/env",), env=env).out
+    for k in POISON:
+        if any(line.startswith(k + "=") and ("poison-canary" in line or t.out in line) for line in out.splitlines()):
+            raise Fail(f"{k} came through")
+    if "poison-canary" in out:
+        raise Fail("a value came through under another name")
+    out = t.bawn(("/usr/bin/env",), ["--env", "GREETING=hello"], env=env).out
+    if "GREETING=hello" not in out:
+        raise Fail("--env K=V does not arrive")
+
+
+@case(44, "shell functions, PATH and state carried from call to call", "env")
+def _(t):
+    t.file(t.ws + "/ls", "#!/bin/sh\necho PWNED\n", 0o755)
+    env = t.env(**{"BASH_FUNC_ls%%": "() { echo PWNED; }", "BASH_FUNC_true%%": "() { echo PWNED; }"})
+    env["PATH"] = ".:" + env["PATH"]
+    if "PWNED" not in t.host("ls", env=env).out:
+        raise Skip("PATH=. has no effect outside")
+    t.outside_ok()
+    for act in (("ls", "/"), "ls /", "bash -c 'ls /; true'"):
+        r = t.bawn(act, env=env, refused=True)
+        if "PWNED" in r.out:
+            raise Fail(f"{t.say(act)}: the planted command ran")
+    t.bawn("export PATH=.:$PATH; echo 'ls() { echo PWNED; }' > ~/.bashrc; echo 'echo PWNED' > ~/.profile; "
+           "echo x > ~/.bash_aliases; mkdir -p ~/.config; true")
+    r = t.bawn("ls ~ ~/.config /tmp -a; cat ~/.bashrc; bash -ic true; bash -lc true; true")
+    if "PWNED" in r.out or "PWNED" in r.err:
+        raise Fail(f"something was carried over: {r.out!r}")
+    t.absent(t.home + "/.bashrc", t.home + "/.profile")
+
+
+DANGEROUS = ("bpf", "perf_event_open", "userfaultfd", "keyctl", "add_key", "request_key", "personality", "kexec_load",
+             "kexec_file_load", "init_module", "finit_module", "delete_module", "swapon", "swapoff", "quotactl", "acct",
+             "syslog", "open_tree", "open_tree_clone", "move_mount", "fsopen", "fsmount", "fspick", "mount_setattr", "mount",
+             "umount2", "pivot_root", "chroot", "iopl", "ioperm", "sethostname", "setdomainname", "reboot", "fanotify_init",
+             "settimeofday")
+
+
+@case(45, "dangerous system calls", "syscalls")
+def _(t):
+    for name in DANGEROUS:
+        t.attack(["sys", name], errs=CALL)
+
+
+@case(46, "a filter of one's own weakens nothing", "syscalls")
+def _(t):
+    t.attack(["listener"], errs=CALL | {"EBUSY", "EINVAL"})
+    for kind in ("user", "uts"):
+        t.attack(["weaken", kind], errs=CALL | {"EINVAL"})
+
+
+@case(47, "path changed in memory after the check", "fs.protect")
+def _(t):
+    good, bad = t.ws + "/.mcp.jsox", t.ws + "/.mcp.json"
+    t.attack(["race-memory", good, bad, 20000], errs={"EACCES", "EAGAIN"}, setup=lambda: t.gone(good, bad),
+             canary=lambda: t.absent(bad))
+    t.attack(["race-memory", t.ws + "/xclaude", t.ws + "/.claude", 20000], errs={"EACCES", "EAGAIN"},
+             setup=lambda: t.gone(t.ws + "/xclaude", t.ws + "/.claude"), canary=lambda: t.absent(t.ws + "/.claude"))
+
+
+@case(47, "symlink flipped between a free and a guarded directory", "fs.protect")
+def _(t):
+    def fresh():
+        t.gone(t.ws + "/l", t.ws + "/l.new", t.ws + "/ok", t.ws + "/.git")
+        t.dir(t.ws + "/ok")
+        t.dir(t.ws + "/.git/objects")
+        t.link(t.ws + "/ok", t.ws + "/l")
+    for name in ("hooks", "config"):
+        t.attack(["race-link", t.ws + "/l", t.ws + "/ok", t.ws + "/.git", name, 10000], errs={"EACCES", "EAGAIN"},
+                 outside=["race-link", t.ws + "/l", t.ws + "/ok", t.ws + "/.git", name, 200000], setup=fresh, canary=lambda: t.absent(f"{t.ws}/.git/{name}"))
+
+
+@case(48, "kernel settings that run programs", "fs.write")
+def _(t):
+    for p in ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger",
+              "/sys/kernel/uevent_helper", "/proc/sys/fs/binfmt_misc/register", "/proc/sys/vm/overcommit_memory",
+              "/proc/sys/kernel/hostname", *glob.glob("/sys/fs/cgroup/*/release_agent")[:2], "/sys/fs/cgroup/release_agent",
+              "/proc/sys/net/ipv4/ip_forward"):
+        t.attack(["openw", p])
+
+
+@case(49, "no core dumps", "privilege")
+def _(t):
+    if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:
+        t.skip_act("core files are off outside as well")
+    else:
+        t.attack(["dumpable"], errs={"EPERM"})
+        t.attack(["raise", int(resource.RLIMIT_CORE), 4096], errs={"EPERM", "EINVAL"}, outside="true")
+        act = "ulimit -c 4096 2>/dev/null; sh -c 'kill -SEGV $$'; ls | grep core"
+        if "core" in t.host(act).out:
+            t.acts += 1
+            t.gone(*[os.path.join(t.ws, n) for n in os.listdir(t.ws)])
+            if not t.suite.outside_only and "core" in t.bawn(act).out:
+                raise Fail("a core file was written")
+        else:
+            t.skip_act("a crash leaves no core file outside")
+
+
+@case(49, "the supervisor cannot be dumped or read", "proc", identities=("user",))
+def _(t):
+    p = t.popen(t.cmd(["sleep", 20]))
+    time.sleep(0.2)
+    if os.stat(f"/proc/{p.pid}/environ").st_uid != t.uid:
+        raise Skip("processes cannot be told apart by owner of /proc here")
+    t.outside_ok()
+    p = t.popen(t.bawn_argv(["sleep", 10])[0])
+    time.sleep(1)
+    if p.poll() is not None:
+        raise Fail("the run ended early")
+    if os.stat(f"/proc/{p.pid}/environ").st_uid == t.uid:
+        raise Fail("the supervisor is dumpable")
+    p.kill()
+
+
+@case(50, "devices", "fs.read")
+def _(t):
+    for p in ("/dev/kvm", "/dev/mem", "/dev/port", "/dev/kmsg", "/dev/fuse", "/dev/vda", "/dev/sda", "/dev/nvme0n1",
+              "/dev/loop0", "/dev/loop-control", "/dev/dri", "/dev/dri/card0", "/dev/net/tun", "/dev/tty0", "/dev/tty1",
+              "/dev/hwrng", "/dev/vsock", "/dev/vhost-net", "/dev/snapshot", "/dev/input"):
+        t.attack(["open", p], errs=PATH | {"ENXIO", "ENODEV"})
+    for p in ("/dev/null", "/dev/zero", "/dev/urandom"):
+        t.works(["open", p])
+    if t.host(["open", "/dev/fuse"]).what == "ok":
+        t.works(["open", "/dev/fuse"], opts=["--device", "/dev/fuse"])
+
+
+@case(51, "no capabilities, no new privileges", "privilege")
+def _(t):
+    t.outside_ok()
+    r = t.bawn(["read", "/proc/self/status"])
+    got = dict(line.split(":", 1) for line in r.out.splitlines() if ":" in line)
+    sets = ["CapInh", "CapPrm", "CapEff", "CapAmb"]
+    if t.tier == "native" or t.identity == "root":
+        sets.append("CapBnd")
+    else:
+        t.skip_act("CapBnd: only a capability can empty it, and an ordinary user without a namespace has none")
+    for k in sets:
+        if int(got.get(k, "1"), 16):
+            raise Fail(f"{k} is {got.get(k, '?').strip()}")
+    if got.get("NoNewPrivs", "").strip() != "1":
+        raise Fail("NoNewPrivs is not set")
+    if got.get("Seccomp", "").strip() != "2":
+        raise Fail("no seccomp filter")
+
+
+@case(52, "setuid helpers", "privilege")
+def _(t):
+    acts = ["passwd -S", "sudo -n true", "ping -c1 -W1 127.0.0.1", "pkexec --version >/dev/null; pkexec true"]
+    if t.identity == "root":
+        acts = ["su -s /bin/sh nobody -c true", "setpriv --reuid=1 true", "chroot / true", "nice -n -5 sh -c '[ $(nice) = -5 ]'"]
+    for act in acts:
+        if shutil.which(act.split()[0]):
+            t.attack(act, errs={"exit", "killed"})
+    t.attack(["setuid", 0 if t.identity == "root" else 1], errs={"EPERM", "EINVAL", "ok"}, outside="true")
+    if t.identity == "root":
+        t.attack(["setuid", 1], errs={"EPERM", "EINVAL"})
+
+
+@case(53, "System V and POSIX objects of the host", "ipc")
+def _(t):
+    key = 0x42000000 + (os.getpid() % 4096) * 4096 + int(os.path.basename(t.base))
+    p = t.popen(t.cmd(["ipc-make", key, 60]))
+    mq = p.stdout.readline().decode().strip()
+    p.stdout.readline()
+    errs = {"ENOENT", "EPERM", "EACCES", "ENOSYS", "EIDRM"}
+    for act in ("shm", "msg", "sem"):
+        t.attack([act, key], errs=errs)
+    if mq == "mq made":
+        t.attack(["mq", f"/bawn-escape-{key}"], errs=errs)
+    else:
+        t.skip_act(f"message queue: {mq}")
+    os.kill(p.pid, 9)
+    p.wait()
+    clean_ipc(key)
+
+
+def clean_ipc(key):
+    import ctypes
+    libc = ctypes.CDLL(None)
+    for get, ctl, args in ((libc.shmget, libc.shmctl, (0, 0)), (libc.msgget, libc.msgctl, (0,))):
+        i = get(key, *args)
+        if i >= 0:
+            ctl(i, 0, None)
+    i = libc.semget(key, 0, 0)
+    if i >= 0:
+        libc.semctl(i, 0, 0)
+    try:
+        ctypes.CDLL("librt.so.1").mq_unlink(f"/bawn-escape-{key}".encode())
+    except OSError:
+        libc.mq_unlink(f"/bawn-escape-{key}".encode())
+
+
+@case(54, "page cache shared with protected files", "fs.write")
+def _(t):
+    raise Skip("needs a kernel of its own: a documented limit of this level")
+
+
+@case(55, "limits of others and of oneself", "limit.files")
+def _(t):
+    _, pid, _a = t.victim()
+    t.attack(["prlimit", pid], errs=TASK)
+    t.attack("$P prlimit $PPID; exit $?", errs=TASK, outside=["prlimit", pid])
+    t.attack(["raise", int(resource.RLIMIT_NOFILE), 4096], errs={"EPERM", "EINVAL"}, opts=["--files", 256])
+    t.attack(["raise", int(resource.RLIMIT_NOFILE), 1 << 20], errs={"EPERM", "EINVAL"}, outside="true")
+
+
+@case(55, "leaving the control group", "fs.write")
+def _(t):
+    paths = ["/sys/fs/cgroup/cgroup.procs"] + glob.glob("/sys/fs/cgroup/*/cgroup.procs")
+    for p in paths:
+        t.attack(["openw", p])
+        group = os.path.dirname(p) + "/bawn-escape-" + os.path.basename(t.base)
+        t.attack(["mkdir", group], setup=lambda: os.path.isdir(group) and os.rmdir(group), canary=lambda: t.absent(group))
+        if os.path.isdir(group):
+            os.rmdir(group)
+
+
+@case(55, "limits stand before the first instruction", "limit.processes", "limit.files")
+def _(t):
+    t.acts += 1
+    if t.suite.outside_only:
+        return
+    for _i in range(5):
+        r = t.bawn(["forks", 200], ["--pids", 32])
+        if r.what == "ok":
+            raise Fail("200 processes in spite of a limit of 32")
+        if t.bawn(["fds", "null", 300], ["--files", 64]).what == "ok":
+            raise Fail("300 descriptors in spite of a limit of 64")

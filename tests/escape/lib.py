@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a case of the escape suite works with: its own directory, an identity, a tier, two ways to run a command."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+# How a path that is out of reach may answer: absent, read-only, refused.
+PATH = {"EACCES", "EPERM", "EROFS", "ENOENT", "EXDEV", "ELOOP", "EBUSY"}
+CALL = {"EPERM", "ENOSYS", "EACCES", "killed"}
+TASK = {"EPERM", "ESRCH", "ENOSYS", "EACCES", "ENOENT", "EBADF"}
+SOCK = {"EPERM", "EACCES", "ENOENT", "ECONNREFUSED", "ENETUNREACH", "EADDRNOTAVAIL", "EAFNOSUPPORT"}
+FAMILY = {"EPERM", "EACCES", "EAFNOSUPPORT", "ENOSYS", "EPROTONOSUPPORT", "ESOCKTNOSUPPORT"}
+
+CASES = []
+
+
+class Skip(Exception):
+    pass
+
+
+class Fail(Exception):
+    pass
+
+
+class OutsideOnly(Exception):
+    pass
+
+
+class Case:
+    def __init__(self, row, title, controls, fn, identities, tiers, serial):
+        self.row, self.title, self.controls, self.fn = row, title, controls, fn
+        self.identities, self.tiers, self.serial = identities, tiers, serial
+
+
+def case(row, title, *controls, identities=("root", "user"), tiers=("native", "landlock"), serial=False):
+    """Register a case. `controls` are those it exercises: a tier whose receipt lacks one is skipped."""
+    def add(fn):
+        CASES.append(Case(row, title, controls, fn, identities, tiers, serial))
+        return fn
+    return add
+
+
+class Result:
+    """How a command ended. `what` is the probe's answer: "ok", an errno name, "killed" or "exit N"."""
+
+    def __init__(self, code, out, err, seconds, result=None):
+        self.code, self.out, self.err, self.seconds = code, out, err, seconds
+        self.json = result or {}
+        last = out.strip().splitlines()[-1] if out.strip() else ""
+        if "killed" in out.split() or code < 0 or code > 128:
+            self.what = "killed"
+        elif last.startswith("errno "):
+            self.what = last.split()[1]
+        elif code == 0:
+            self.what = "ok"
+        else:
+            self.what = f"exit {code}"
+
+    @property
+    def limit(self):
+        return self.json.get("limit") or ""
+
+    def denials(self, control):
+        return [d for d in self.json.get("denials") or [] if d.get("control") == control]
+
+    def __str__(self):
+        err = self.err.strip().replace("\n", " | ")
+        return f"{self.what} (status {self.code}{', limit ' + self.limit if self.limit else ''}) {err[:300]}"
+
+
+class Box:
+    """The surroundings of one case: directories of its own, its identity, what to take down afterwards."""
+
+    def __init__(self, suite, base, case_, identity, tier):
+        self.suite, self.case, self.identity, self.tier = suite, case_, identity, tier
+        self.uid, self.gid = suite.ids(identity)
+        self.base = base
+        self.acts = 0
+        self.skipped = []
+        self.procs = []
+        self.socks = []
+        self.extra = []
+        self.runs = 0
+        self.last = None
+        self.ws, self.home, self.out = base + "/repo", base + "/home", base + "/out"
+        for d in (base, self.ws, self.home, self.out, base + "/state", base + "/config", base + "/cache",
+                  base + "/run", base + "/bin", base + "/results"):
+            self.dir(d)
+        os.chmod(base + "/run", 0o700)
+        self.probe = base + "/bin/probe"
+        os.link(suite.probe, self.probe)
+
+    # files -------------------------------------------------------------------------------------------------
+    def own(self, path):
+        if os.geteuid() == 0:
+            os.chown(path, self.uid, self.gid, follow_symlinks=False)
+        return path
+
+    def dir(self, path):
+        made = []
+        while not os.path.isdir(path):
+            made.append(path)
+            path = os.path.dirname(path)
+        for d in reversed(made):
+            os.mkdir(d, 0o755)
+            self.own(d)
+
+    def file(self, path, text="canary\n", mode=0o644):
+        self.dir(os.path.dirname(path))
+        with open(path, "w") as f:
+            f.write(text)
+        os.chmod(path, mode)
+        return self.own(path)
+
+    def copy(self, src, dst):
+        """A program. By another process: a descriptor open for writing, inherited by a fork, would make it busy."""
+        subprocess.run(["cp", src, dst], check=True)
+        os.chmod(self.own(dst), 0o755)
+
+    def link(self, target, path):
+        if os.path.lexists(path):
+            os.unlink(path)
+        os.symlink(target, path)
+        return self.own(path)
+
+    def tidy(self, path):
+        """Remove `path` (outside the case's directory as well) when the case ends."""
+        self.extra.append(path)
+        return path
+
+    def gone(self, *paths):
+        for p in paths:
+            if os.path.islink(p) or os.path.isfile(p) or (os.path.lexists(p) and not os.path.isdir(p)):
+                os.unlink(p)
+            elif os.path.isdir(p):
+                shutil.rmtree(p)
+
+    def same(self, path, text="canary\n"):
+        with open(path) as f:
+            got = f.read()
+        if got != text:
+            raise Fail(f"canary '{path}' changed: {got[:60]!r}")
+
+    def absent(self, *paths):
+        for p in paths:
+            if os.path.lexists(p):
+                raise Fail(f"'{p}' came into being")
+
+    # running -----------------------------------------------------------------------------------------------
+    def env(self, **more):
+        e = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": self.home, "LANG": "C.UTF-8",
+             "XDG_STATE_HOME": self.base + "/state", "XDG_CONFIG_HOME": self.base + "/config",
+             "XDG_CACHE_HOME": self.base + "/cache", "XDG_RUNTIME_DIR": self.base + "/run"}
+        e.update(self.suite.env)
+        e.update(more)
+        return e
+
+    def ident(self):
+        if os.geteuid() != 0 or self.identity == "root":
+            return {}
+        return {"user": self.uid, "group": self.gid, "extra_groups": []}
+
+    def popen(self, argv, cwd=None, env=None, **kw):
+        kw.setdefault("stdin", subprocess.DEVNULL)
+        kw.setdefault("stdout", subprocess.PIPE)
+        kw.setdefault("stderr", subprocess.PIPE)
+        kw.setdefault("start_new_session", True)
+        p = subprocess.Popen(argv, cwd=cwd or self.ws, env=env or self.env(), **self.ident(), **kw)
+        self.procs.append(p)
+        return p
+
+    def finish(self, p, timeout, result=None):
+        start = time.monotonic()
+        try:
+            out, err = p.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, signal.SIGKILL)
+            try:
+                p.communicate(timeout=5)
+            except subprocess.TimeoutExpired:
+                for s in (p.stdout, p.stderr):
+                    if s:
+                        s.close()
+            raise Fail(f"still running after {timeout} s")
+        got = {}
+        if result and os.path.exists(result):
+            with open(result, encoding="utf-8", errors="surrogateescape") as f:
+                try:
+                    got = json.load(f)
+                except ValueError as e:
+                    raise Fail(f"the result file is not JSON: {e}")
+        return Result(p.returncode, (out or b"").decode("utf-8", "replace"), (err or b"").decode("utf-8", "replace"),
+                      time.monotonic() - start, got)
+
+    def cmd(self, act, probe=None):
+        """A list is a call of the probe, a string is shell text ($P is the probe)."""
+        probe = probe or self.probe
+        if isinstance(act, str):
+            return ["/bin/sh", "-c", f"P={probe}; {act}"]
+        return [probe] + [str(a) for a in act]
+
+    def host(self, act, timeout=60, **kw):
+        return self.finish(self.popen(self.cmd(act), **kw), timeout)
+
+    def bawn_argv(self, act, opts=(), workspace=True, probe=None):
+        if self.suite.outside_only:
+            raise OutsideOnly()
+        self.runs += 1
+        result = f"{self.base}/results/{self.runs}.json"
+        ws = ["--workspace", self.ws] if workspace else []
+        cmd = act if isinstance(act, tuple) else self.cmd(act, probe)
+        return [self.suite.bawn, "run", "--backend", self.tier, "--result", result, "--ro", self.base + "/bin",
+                *ws, *[str(o) for o in opts], "--", *cmd], result
+
+    def bawn(self, act, opts=(), timeout=60, workspace=True, probe=None, refused=False, **kw):
+        argv, result = self.bawn_argv(act, opts, workspace, probe)
+        self.last = self.finish(self.popen(argv, **kw), timeout, result)
+        if self.last.code == 125 and not refused:
+            raise Fail(f"bawn refused: {self.last.err.strip()[:300]}")
+        return self.last
+
+    def attack(self, act, errs=PATH, opts=(), setup=None, canary=None, outside=None, limits=(), **kw):
+        """
+        The same act outside, where it must work, and inside, where it must fail with one of `errs` or hit one of
+        `limits`. Returns the inside result, or None when there was none.
+        """
+        if setup:
+            setup()
+        r = self.host(act if outside is None else outside)
+        if r.what != "ok":
+            self.skipped.append(f"{self.say(act)}: fails outside as well ({r.what})")
+            return None
+        self.acts += 1
+        if self.suite.outside_only:
+            return None
+        if setup:
+            setup()
+        r = self.bawn(act, opts, **kw)
+        hit = r.limit and r.limit in limits
+        if not hit and r.what not in errs and not ("exit" in errs and r.what.startswith("exit")):
+            raise Fail(f"{self.say(act)}: {r}; expected one of {', '.join(sorted(errs))} {' '.join(limits)}")
+        if canary:
+            canary()
+        return r
+
+    def works(self, act, opts=(), **kw):
+        """What must go on working inside."""
+        if self.suite.outside_only:
+            return None
+        r = self.bawn(act, opts, **kw)
+        if r.what != "ok":
+            raise Fail(f"{self.say(act)} should work: {r}")
+        return r
+
+    def say(self, act):
+        text = act if isinstance(act, str) else " ".join(str(a) for a in act)
+        return text.replace(self.base, "").replace("\n", "; ")[:120]
+
+    def outside_ok(self):
+        """For cases that do not go through attack(): the act worked outside."""
+        self.acts += 1
+        if self.suite.outside_only:
+            raise OutsideOnly()
+
+    def skip_act(self, why):
+        self.skipped.append(why)
+
+    # host-side helpers -------------------------------------------------------------------------------------
+    def helper(self, act, ready="ready"):
+        """A process of the host, of this identity, that has said `ready`."""
+        p = self.popen(self.cmd(act))
+        line = b""
+        while ready is not None and ready.encode() not in line:
+            line = p.stdout.readline()
+            if not line:
+                raise Skip(f"helper '{self.say(act)}' ended: {p.stderr.read().decode()[:100]}")
+        p.first = line.decode().strip()
+        return p
+
+    def victim(self):
+        """A process with a canary in its memory: (popen, pid, address)."""
+        p = self.popen(self.cmd(["victim", 60]))
+        pid, addr = p.stdout.readline().split()
+        return p, int(pid), addr.decode()
+
+    def listen(self, family, kind, address, answer=b"host\n", fd=None):
+        """A listener of the host; the list that is returned grows with what it was sent."""
+        s = socket.socket(family, kind)
+        s.bind(address)
+        if kind == socket.SOCK_STREAM:
+            s.listen(8)
+        if family == socket.AF_UNIX and isinstance(address, str) and address[0] != "\0":
+            self.own(address)
+            os.chmod(address, 0o777)
+        s.settimeout(90)
+        got = []
+        self.socks.append(s)
+
+        def serve():
+            try:
+                while True:
+                    if kind != socket.SOCK_STREAM:
+                        got.append(s.recv(100))
+                        continue
+                    c, _ = s.accept()
+                    with c:
+                        c.settimeout(5)
+                        if fd is not None:
+                            socket.send_fds(c, [b"x"], [fd])
+                        got.append(c.recv(100))
+                        c.sendall(answer)
+            except (OSError, ValueError):
+                pass
+
+        threading.Thread(target=serve, daemon=True).start()
+        return s, got
+
+    def marked(self, marker):
+        """Process ids whose command line holds `marker`."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    if marker.encode() in f.read():
+                        found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
+    def no_survivor(self, marker, wait=5.0):
+        end = time.monotonic() + wait
+        while (left := self.marked(marker)) and time.monotonic() < end:
+            time.sleep(0.05)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        if left:
+            raise Fail(f"{len(left)} processes are left over")
+
+    def close(self):
+        for s in self.socks:
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            s.close()
+        for p in self.procs:
+            if p.poll() is None:
+                p.kill()
+                p.wait()
+            for f in (p.stdin, p.stdout, p.stderr):
+                if f:
+                    f.close()
+        for pid in self.marked(self.base + "/"):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for path in self.extra:
+            self.gone(path)
