@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "pipeline/pipeline.h"
 
-extern char **environ;
-
 struct bawn_report {
 	struct bawn_arena *arena;
 	struct bawn_error error;

@@ -11,18 +11,25 @@
 #include "policy/entry.h"
 #include "policy/value.h"
 
-static const char *const backends[] = {"auto", "native", "bwrap", "nsjail", "chroot", "docker",
-	"podman", "apple-container", "gvisor", "firecracker", "qemu", "wasm", "seatbelt", "path",
-	"noop", NULL};
+static const char *const backends[] = {"auto", "native", "landlock", "bwrap", "nsjail", "chroot",
+	"docker", "podman", "apple-container", "gvisor", "firecracker", "qemu", "wasm", "seatbelt",
+	"path", "noop", NULL};
 static const char *const injections[] = {"host-boundary", "environment", "file-mount", NULL};
 
 /* Other people's words for a backend. */
 static const struct {
 	const char *word, *backend;
 } backend_aliases[] = {
-	{"landlock", "native"},
+	{"kernel", "native"},
+	{"namespace", "native"},
+	{"landlock+bwrap", "native"},
+	{"bubblewrap", "bwrap"},
+	{"macos", "seatbelt"},
+	{"sandbox-exec", "seatbelt"},
 	{"wasmtime", "wasm"},
+	{"soft", "path"},
 	{"none", "noop"},
+	{"off", "noop"},
 };
 
 static bool is_one_of(const char *const *words, const char *word)

@@ -133,6 +133,23 @@ static int read_layer_file(const struct bawn_context *c, struct bawn_draft **d)
 	return bawn_read_text(c, *d, b.data ? b.data : "", b.len);
 }
 
+/* Remember which files decided: the plan sees to it that the command cannot change them. */
+static int note_file(const struct bawn_context *c, struct bawn_policy *p)
+{
+	const char **files = bawn_new(c->a, const char *, p->n_files + 1);
+	const char *real;
+
+	if (!files)
+		return bawn_oom(c);
+	if (bawn_path_resolve(c->a, c->file, &real) < 0)
+		return 0; /* gone again: nothing to protect */
+	if (p->n_files)
+		memcpy(files, p->files, p->n_files * sizeof(*files));
+	files[p->n_files++] = real;
+	p->files = files;
+	return 0;
+}
+
 static int one_file_layer(
 	struct bawn_context *c, struct bawn_policy *p, enum bawn_layer layer, const char *file)
 {
@@ -147,7 +164,8 @@ static int one_file_layer(
 	r = read_layer_file(c, &d);
 	if (r)
 		return r < 0 ? r : 0;
-	return bawn_merge(c, p, d);
+	r = note_file(c, p);
+	return r < 0 ? r : bawn_merge(c, p, d);
 }
 
 static int operator_layer(
@@ -164,6 +182,8 @@ static int operator_layer(
 		r = read_layer_file(c, &d);
 		if (r > 0)
 			return bawn_fail(c->err, BAWN_ERR_POLICY, -ENOENT, "%s: no such file", *f);
+		if (r == 0)
+			r = note_file(c, p);
 		if (r < 0)
 			return r;
 	}

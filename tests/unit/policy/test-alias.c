@@ -27,7 +27,7 @@ TEST(documented)
 		"sequences: {SEQ-1: {mode: enforce}}\nscan_modes: {'docs/*.md': lenient}\n");
 	ASSERT_EQ(p->enf_enabled, true);
 	ASSERT_EQ(p->enf_dry_run, true);
-	ASSERT_STREQ(p->backend, "native");
+	ASSERT_STREQ(p->backend, "landlock");
 	ASSERT_TRUE(has(&p->fs_read, below("extra")));
 	ASSERT_TRUE(has(&p->fs_read, below("ws/.venv")));
 	ASSERT_TRUE(has(&p->fs_write, below("ws/sub")));

@@ -27,7 +27,7 @@ static const struct pair {
 	{"audit: {sync: true}", "audit: {sync: true}", "audit: {sync: false}"},
 	{"enforcement: {dry_run: false}", "dry_run: false", "dry_run: true"},
 	{"backend: native", "backend: native", "backend: noop"},
-	{"backend: native", "enforcement: {adapter: landlock}", "sandbox: {preferred: docker}"},
+	{"backend: native", "enforcement: {adapter: kernel}", "sandbox: {preferred: docker}"},
 	{"detection: {malicious_threshold: 0.5}", "detection: {malicious_threshold: 0.4}",
 		"verdicts: {thresholds: {malicious_floor: 0.6}}"},
 	{"environment: {set: {A: b}}", "environment: {set: {A: b}}", "environment: {set: {A: c}}"},
