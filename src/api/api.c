@@ -138,9 +138,7 @@ int bawn_run(const struct bawn_options *o, struct bawn_report **ret)
 	e = bawn_pipeline_run(r->arena, &in, &result);
 	r->error = result.error;
 	r->exit_status = bawn_result_exit(&result);
-	if (result.outcome.limit) /* "limit.memory" without its family */
-		r->limit = bawn_control_name((unsigned)__builtin_ctz(result.outcome.limit)) +
-			   strlen("limit.");
+	r->limit = bawn_limit_name(result.outcome.limit);
 	if (bawn_result_json(&result, in.outlets.out, in.outlets.err, &r->json) < 0)
 		return fail(r, e < 0 ? e : -ENOMEM);
 	return e;

@@ -23,6 +23,13 @@ const char *bawn_control_help(unsigned index)
 	return index < BAWN_CTL_COUNT ? controls[index].help : NULL;
 }
 
+const char *bawn_limit_name(uint32_t bit)
+{
+	const char *name = bit ? bawn_control_name((unsigned)__builtin_ctz(bit)) : "";
+
+	return !strncmp(name, "limit.", 6) ? name + 6 : name;
+}
+
 uint32_t bawn_control_find(const char *name)
 {
 	if (!strcmp(name, "all"))

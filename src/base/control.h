@@ -48,5 +48,7 @@ enum bawn_control {
 
 const char *bawn_control_name(unsigned index); /* NULL past the end */
 const char *bawn_control_help(unsigned index);
+/* "memory" for BAWN_CTL_LIMIT_MEMORY; the whole name for a control that is no limit. */
+const char *bawn_limit_name(uint32_t bit);
 /* The bit of a control by name, all bits for "all", 0 if there is none. */
 uint32_t bawn_control_find(const char *name);

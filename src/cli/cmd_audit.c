@@ -54,24 +54,22 @@ static const char *text_of(const json_t *record, const char *name)
 	return s ? s : "";
 }
 
-/* How it ended, in one word or two. */
+/* How it ended or why it did not begin, and what was refused on the way. */
 static void put_outcome(struct bawn_buf *b, const json_t *record)
 {
-	const json_t *error = json_object_get(record, "error");
+	json_int_t denied = json_integer_value(json_object_get(record, "denials_total"));
 	const json_t *status = json_object_get(record, "exit");
-	const char *limit = text_of(record, "limit");
 
-	if (*text_of(record, "outcome"))
-		cli_puts_safe(b, text_of(record, "outcome"));
-	else if (*text_of(error, "kind"))
-		cli_puts_safe(b, text_of(error, "kind"));
-	else if (*limit)
-		bawn_buf_printf(b, "limit ");
-	if (*limit)
-		cli_puts_safe(b, limit);
-	else if (json_is_integer(status))
-		bawn_buf_printf(b, "%sexit %lld", *text_of(record, "outcome") ? ", " : "",
-			(long long)json_integer_value(status));
+	cli_puts_safe(b, text_of(record, "outcome"));
+	if (*text_of(record, "limit")) {
+		bawn_buf_puts(b, " ");
+		cli_puts_safe(b, text_of(record, "limit"));
+	}
+	if (json_is_integer(status))
+		bawn_buf_printf(b, ", exit %lld", (long long)json_integer_value(status));
+	if (denied)
+		bawn_buf_printf(b, ", %lld denied", (long long)denied);
+	cli_puts_safe(b, text_of(record, "why"));
 }
 
 static void put_column(struct bawn_buf *b, const char *text, size_t width)
@@ -84,23 +82,25 @@ static void put_column(struct bawn_buf *b, const char *text, size_t width)
 	bawn_buf_puts(b, "  ");
 }
 
-static void put_record(struct bawn_buf *b, const json_t *record)
+/* The start of a hash or an id tells records apart as well as all of it. */
+static void put_short(struct bawn_buf *b, const char *text)
 {
-	_cleanup_buf_ struct bawn_buf outcome = {0};
-	const char *hash = text_of(record, "input_sha256");
 	char shown[HASH_SHOWN + 1] = "";
 
-	put_outcome(&outcome, record);
-	if (strlen(hash) >= HASH_SHOWN)
-		memcpy(shown, hash, HASH_SHOWN);
+	memcpy(shown, text, strnlen(text, HASH_SHOWN));
+	put_column(b, shown, HASH_SHOWN);
+}
+
+static void put_record(struct bawn_buf *b, const json_t *record)
+{
 	bawn_buf_printf(
 		b, "%6lld  ", (long long)json_integer_value(json_object_get(record, "seq")));
-	put_column(b, text_of(record, "time"), 24);
-	put_column(b, text_of(record, "event"), 8);
-	put_column(b, text_of(record, "run"), 32);
-	put_column(b, text_of(record, "backend"), 8);
-	put_column(b, outcome.data ? outcome.data : "", 16);
-	cli_puts_safe(b, shown);
+	put_column(b, text_of(record, "time"), 27);
+	put_column(b, text_of(record, "event"), 7);
+	put_short(b, text_of(record, "run"));
+	put_column(b, text_of(record, "adapter"), 8);
+	put_short(b, text_of(record, "input_sha256"));
+	put_outcome(b, record);
 	while (b->len && b->data[b->len - 1] == ' ')
 		b->len--;
 	bawn_buf_puts(b, "\n");
@@ -150,12 +150,12 @@ static int list(struct cli *cli, uint64_t last, struct bawn_error *err)
 		return r;
 	if (!cli->json) {
 		bawn_buf_printf(&cli->out, "%s   SEQ  ", cli_colour(cli->colour_out, CLI_BOLD));
-		put_column(&cli->out, "TIME", 24);
-		put_column(&cli->out, "EVENT", 8);
-		put_column(&cli->out, "RUN", 32);
+		put_column(&cli->out, "TIME", 27);
+		put_column(&cli->out, "EVENT", 7);
+		put_column(&cli->out, "RUN", HASH_SHOWN);
 		put_column(&cli->out, "BACKEND", 8);
-		put_column(&cli->out, "OUTCOME", 16);
-		bawn_buf_printf(&cli->out, "COMMAND%s\n", cli_colour(cli->colour_out, CLI_PLAIN));
+		put_column(&cli->out, "COMMAND", HASH_SHOWN);
+		bawn_buf_printf(&cli->out, "OUTCOME%s\n", cli_colour(cli->colour_out, CLI_PLAIN));
 	}
 	r = bawn_audit_query(path, &filter, cli->follow, each, &l, err);
 	return l.failed < 0 ? l.failed : r < 0 ? r : 0;

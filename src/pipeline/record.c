@@ -107,7 +107,7 @@ int bawn_record_end(struct bawn_audit *au, const struct bawn_result *r, struct b
 					    : "signal");
 	bawn_buf_printf(&b, ",\"exit\":%d", bawn_result_exit(r));
 	if (o->limit)
-		put(&b, "limit", bawn_control_name((unsigned)__builtin_ctz(o->limit)));
+		put(&b, "limit", bawn_limit_name(o->limit));
 	bawn_buf_printf(&b,
 		",\"stdout_bytes\":%" PRIu64 ",\"stderr_bytes\":%" PRIu64 ",\"wall_ms\":%" PRId64
 		",\"cpu_ms\":%" PRIu64 ",\"memory_peak\":%" PRIu64,

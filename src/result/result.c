@@ -19,15 +19,15 @@ static const struct limit_info limits[] = {
 		"the tree used more than %s of memory"},
 	{BAWN_CTL_LIMIT_CPU, "cpu", "limits.cpus", "--cpus", UNIT_MILLI,
 		"the tree used more than %s processors"},
-	{BAWN_CTL_LIMIT_PROCESSES, "processes", "limits.processes", "--processes", UNIT_COUNT,
+	{BAWN_CTL_LIMIT_PROCESSES, "processes", "limits.processes", "--pids", UNIT_COUNT,
 		"the tree had more than %s processes and threads"},
 	{BAWN_CTL_LIMIT_FILES, "files", "limits.files", "--files", UNIT_COUNT,
 		"a process had more than %s files open"},
 	{BAWN_CTL_LIMIT_DISK, "disk", "limits.disk", "--disk", UNIT_BYTES,
 		"the command filled its private space of %s or left too little room on the disk"},
-	{BAWN_CTL_LIMIT_TIME, "time", "limits.time", "--time", UNIT_MSEC,
+	{BAWN_CTL_LIMIT_TIME, "time", "limits.time", "--timeout", UNIT_MSEC,
 		"the command ran longer than %s"},
-	{BAWN_CTL_LIMIT_OUTPUT, "output", "limits.output", "--output", UNIT_BYTES,
+	{BAWN_CTL_LIMIT_OUTPUT, "output", "limits.output", "--output-limit", UNIT_BYTES,
 		"the command wrote more than %s to standard output and error"},
 };
 /* clang-format on */

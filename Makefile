@@ -1,0 +1,55 @@
+# The front door; the build itself is Meson. `make help` lists what there is.
+B ?= build
+CMD ?=
+PREFIX ?= /usr/local
+SRC = $(shell find src include tests bench tools examples -name '*.[ch]')
+.DEFAULT_GOAL := build
+
+$(B)/build.ninja:
+	@tools/setup.sh build
+	meson setup $(B) --prefix $(PREFIX) >/dev/null
+build: $(B)/build.ninja ## compile: leaves build/bawn and the libraries
+	@ninja -C $(B) --quiet
+run: build ## a demonstration; make run CMD='…' runs any command confined
+	@if [ -n "$(CMD)" ]; then $(B)/bawn run -- sh -c "$$BAWN_CMD"; else tools/demo.sh $(B)/bawn; fi
+run: export BAWN_CMD = $(CMD)
+test: ## install what tests need, build, run the whole suite
+	@tools/setup.sh test
+	@$(MAKE) --no-print-directory build
+	@tests/suite.py $(B)
+bench: ## measure against the peers in one run; writes docs/BENCHMARKS.md
+	@tools/setup.sh bench
+	@$(MAKE) --no-print-directory build
+	@bench/run.py $(B)
+asan: ## the same suite under AddressSanitizer and UBSan
+	@tools/setup.sh test
+	test -d build-asan || CC=clang meson setup build-asan -Db_sanitize=address,undefined >/dev/null
+	ninja -C build-asan --quiet
+	@tests/suite.py build-asan
+fuzz: ## run each fuzz target for FUZZ_SECONDS (30)
+	@tools/setup.sh test
+	test -d build-fuzz || CC=clang meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined >/dev/null
+	ninja -C build-fuzz --quiet
+	@tools/fuzz.sh build-fuzz $${FUZZ_SECONDS:-30}
+tidy: ## clang-tidy over every source file, cppcheck, gcc -fanalyzer
+	@tools/setup.sh test
+	test -d build-clang || CC=clang meson setup build-clang >/dev/null
+	ninja -C build-clang --quiet src/backend/seccomp-programs.h
+	find src tests examples -name '*.c' -print0 | xargs -0 -n1 -P$$(nproc) clang-tidy -quiet -p build-clang
+	cppcheck --enable=warning,performance,portability --std=c11 --inline-suppr --quiet --error-exitcode=1 \
+	  --suppress=missingIncludeSystem --library=gnu -D__x86_64__ -D_GNU_SOURCE -Isrc -Iinclude src
+valgrind: build ## unit tests under valgrind
+	@tools/setup.sh test
+	meson test -C $(B) --suite unit --wrap 'valgrind --quiet --error-exitcode=9 --leak-check=full' --no-suite slow
+format: ## rewrite sources with clang-format
+	clang-format -i $(SRC)
+format-check: ## fail if clang-format would change anything
+	@clang-format --dry-run -Werror $(SRC)
+install: build ## install program, library, man pages, completions (PREFIX=/usr/local, DESTDIR)
+	meson configure $(B) -Dprefix=$(PREFIX)
+	meson install -C $(B) --no-rebuild
+clean: ## remove build directories
+	rm -rf build build-asan build-fuzz build-clang
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t14
+.PHONY: build run test bench asan fuzz tidy valgrind format format-check install clean help
