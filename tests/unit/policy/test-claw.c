@@ -63,7 +63,7 @@ TEST(runtimes)
 TEST(inferred_runtime_gives_way)
 {
 	const struct bawn_policy *p = load_ok(&(struct layers){
-		.admin = "backend: podman\n", .operator= HEAD "  level: container\n"});
+		.user = "backend: podman\n", .operator= HEAD "  level: container\n"});
 
 	ASSERT_STREQ(p->backend, "podman");
 	ASSERT_EQ(p->level, BAWN_LEVEL_CONTAINER);
