@@ -25,6 +25,7 @@ struct bawn_context {
 /* How a setting came into a draft. */
 struct bawn_mark {
 	bool set;
+	bool inferred;   /* nobody wrote it: it follows from another setting */
 	bool from_file;  /* at least one file of the layer gave it, not only flags */
 	unsigned source; /* the last file that gave it */
 	const char *raw; /* as written, for messages; NULL for lists and maps */
@@ -46,9 +47,14 @@ const char *bawn_quote(struct bawn_arena *a, const char *text);
 int bawn_widens(const struct bawn_context *c, const struct bawn_origin *from, const char *key,
 	const char *value, const struct bawn_origin *above_from, const char *above);
 
-/* Raise a policy error at an origin. */
-#define bawn_bad(c, from, neg_errno, ...)                             \
-	bawn_at((c)->err, (from)->file, (from)->line, (from)->column, \
-		bawn_fail((c)->err, BAWN_ERR_POLICY, (neg_errno), __VA_ARGS__))
+/* Raise a policy error at an origin; yields `neg_errno`. */
+#define bawn_bad(c, from, neg_errno, ...)                                                       \
+	({                                                                                      \
+		int bad_errno = (neg_errno);                                                    \
+		(void)bawn_fail((c)->err, BAWN_ERR_POLICY, bad_errno, __VA_ARGS__);             \
+		(void)bawn_at((c)->err, (from)->file, (from)->line, (from)->column, bad_errno); \
+		bad_errno;                                                                      \
+	})
 
-#define bawn_oom(c) bawn_fail((c)->err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory")
+#define bawn_oom(c) \
+	((void)bawn_fail((c)->err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory"), -ENOMEM)

@@ -38,23 +38,23 @@ static int put_items(struct bawn_buf *b, const struct bawn_items *l)
 
 static int by_key(const void *x, const void *y)
 {
-	return strcmp((*(const struct bawn_pair *const *)x)->key,
-		(*(const struct bawn_pair *const *)y)->key);
+	return strcmp(((const struct bawn_pair *)x)->key, ((const struct bawn_pair *)y)->key);
 }
 
 static int put_pairs(struct bawn_buf *b, const struct bawn_pairs *l)
 {
-	_cleanup_free_ const struct bawn_pair **v = calloc(l->n + 1, sizeof(*v));
+	_cleanup_free_ struct bawn_pair *v = NULL;
 
+	if (!l->n)
+		return 0;
+	v = calloc(l->n, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	for (size_t i = 0; i < l->n; i++)
-		v[i] = &l->v[i];
-	if (l->n)
-		qsort(v, l->n, sizeof(*v), by_key);
+	memcpy(v, l->v, l->n * sizeof(*v));
+	qsort(v, l->n, sizeof(*v), by_key);
 	for (size_t i = 0; i < l->n; i++) {
-		put(b, v[i]->key);
-		put(b, v[i]->value);
+		put(b, v[i].key);
+		put(b, v[i].value);
 	}
 	return 0;
 }

@@ -178,8 +178,8 @@ int bawn_draft_entry(const struct bawn_context *c, struct bawn_draft *d, const s
 		return bawn_bad(
 			c, from, -E2BIG, "'%s' has more than %d entries", f->key, BAWN_LIST_MAX);
 	r = bawn_entry_make(c, f, &item);
-	if (r < 0)
-		return r;
+	if (r)
+		return r < 0 ? r : 0;
 	for (size_t i = 0; i < l->n; i++)
 		if (!strcmp(l->v[i].text, item.text))
 			return 0;

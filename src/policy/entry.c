@@ -145,6 +145,21 @@ int bawn_entry_path(const struct bawn_context *c, const char *raw, const struct 
 	return 0;
 }
 
+/* True for an absent path that the built-in list names: optional there, so optional in a file. */
+static bool is_optional(const struct bawn_field *f, const char *path)
+{
+	size_t n = strlen(path);
+
+	for (const char *p = f->def_text; *p; p += *p == ',') {
+		size_t m = strcspn(p, ",");
+
+		if (m == n && !strncmp(p, path, n))
+			return faccessat(AT_FDCWD, path, F_OK, 0) < 0 && errno == ENOENT;
+		p += m;
+	}
+	return false;
+}
+
 /* System directories keep their links (/bin -> usr/bin): the plan makes the same links inside. */
 static int system_path(const struct bawn_context *c, struct bawn_item *item)
 {
@@ -339,8 +354,11 @@ static int make(const struct bawn_context *c, const struct bawn_field *f, struct
 int bawn_entry_make(
 	const struct bawn_context *c, const struct bawn_field *f, struct bawn_item *item)
 {
-	int r = make(c, f, item);
+	int r;
 
+	if (f->elem == BAWN_ELEM_PATH && is_optional(f, item->raw))
+		return 1;
+	r = make(c, f, item);
 	return r > 0 ? no_home(c, item->raw, &item->from) : r;
 }
 

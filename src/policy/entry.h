@@ -5,7 +5,8 @@
 
 #include "policy/context.h"
 
-/* Text as written to item->text. Errors name item->from. */
+/* Text as written to item->text. Errors name item->from. 1 if it is to be left out: an absent path
+ * that the built-in list has, too. */
 int bawn_entry_make(
 	const struct bawn_context *c, const struct bawn_field *f, struct bawn_item *item);
 /* One entry of a built-in list; 1 if it is to be left out (absent path, no home). */

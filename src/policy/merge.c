@@ -76,7 +76,8 @@ static int merge_scalar(const struct bawn_context *c, struct bawn_policy *p,
 		*from = m->from;
 		return 0;
 	}
-	if (ok)
+	/* what was only inferred gives way to what was said */
+	if (ok || m->inferred)
 		return 0;
 	bawn_value_format(f, p, above);
 	return bawn_widens(c, &m->from, f->key, m->raw, from,
@@ -241,7 +242,7 @@ static int merge_map(const struct bawn_context *c, struct bawn_policy *p,
 
 static bool mount_stands(const struct bawn_policy *p, const struct bawn_mount_entry *m)
 {
-	for (size_t i = 0; i < p->n_mounts; i++)
+	for (size_t i = 0; p->mounts && i < p->n_mounts; i++)
 		if (!strcmp(p->mounts[i].source, m->source) &&
 			!strcmp(p->mounts[i].target, m->target) &&
 			(m->read_only || !p->mounts[i].read_only))

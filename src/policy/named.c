@@ -13,8 +13,8 @@
 #include "policy/entry.h"
 #include "policy/value.h"
 
-#define ACTIONS   "allow,log,constrain,block"
-#define NAME_MAX_ 128
+#define ACTIONS "allow,log,constrain,block"
+#define KEY_MAX 256
 
 static const struct bawn_named table[] = {
 	{"tools.*.suspicious_threshold", BAWN_NAMED_REAL, .base = BAWN_F_thr_suspicious},
@@ -178,7 +178,7 @@ int bawn_named_set(const struct bawn_context *c, struct bawn_draft *d, const str
 			list ? "a list" : "one value", bawn_quote(c->a, key));
 	if (r < 0)
 		return r;
-	if (strlen(key) > 2 * NAME_MAX_)
+	if (strlen(key) > KEY_MAX)
 		return bawn_bad(
 			c, &pair.from, -EINVAL, "name too long: '%s'", bawn_quote(c->a, key));
 	return bawn_pairs_put(c->a, &d->v.named, &pair) < 0 ? bawn_oom(c) : 0;

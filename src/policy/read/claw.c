@@ -185,9 +185,13 @@ static int infer_backend(
 	};
 	struct bawn_origin at = bawn_node_origin(c, level);
 
-	if (!usual[d->v.level])
+	int r;
+
+	if (!usual[d->v.level] || d->mark[BAWN_F_backend].set)
 		return 0;
-	return bawn_draft_scalar(c, d, &bawn_fields[BAWN_F_backend], usual[d->v.level], false, &at);
+	r = bawn_draft_scalar(c, d, &bawn_fields[BAWN_F_backend], usual[d->v.level], false, &at);
+	d->mark[BAWN_F_backend].inferred = true;
+	return r;
 }
 
 int bawn_read_claw(const struct bawn_context *c, struct bawn_draft *d, const struct bawn_node *root)

@@ -46,7 +46,7 @@ static enum match match_path(const char *pattern, const struct keys *k, const ch
 	for (size_t i = 0; i < k->n; i++) {
 		size_t n = strcspn(p, ".");
 
-		if (!n)
+		if (!n || !k->v[i])
 			return MATCH_NONE;
 		if (n == 1 && *p == '*')
 			*star = k->v[i];

@@ -176,7 +176,7 @@ static int on_event(struct build *b, const yaml_event_t *e)
 			e->data.mapping_start.tag);
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
-		b->here = b->here->parent;
+		b->here = b->here ? b->here->parent : NULL;
 		b->depth--;
 		return 0;
 	case YAML_NO_EVENT:

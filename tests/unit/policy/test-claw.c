@@ -59,6 +59,20 @@ TEST(runtimes)
 		ASSERT_STREQ(OPERATOR(t[i].spec)->backend, t[i].backend);
 }
 
+/* A runtime that only follows from the level does not quarrel with one that was asked for. */
+TEST(inferred_runtime_gives_way)
+{
+	const struct bawn_policy *p = load_ok(&(struct layers){
+		.user = "backend: podman\n", .operator= HEAD "  level: container\n"});
+
+	ASSERT_STREQ(p->backend, "podman");
+	ASSERT_EQ(p->level, BAWN_LEVEL_CONTAINER);
+	p = load_ok(&(struct layers){.workspace = HEAD "  level: container\n"});
+	ASSERT_STREQ(p->backend, "auto");
+	ASSERT_TRUE(load(&(struct layers){.workspace = HEAD "  level: vm\n  runtime: gvisor\n"},
+			    &p) < 0);
+}
+
 TEST(modes)
 {
 	const struct bawn_policy *p = OPERATOR(HEAD

@@ -92,6 +92,14 @@ TEST(entries)
 		refused(t[i].text, t[i].message);
 }
 
+TEST(system_directories)
+{
+	refused("filesystem: {system: [/usr, /nowhere]}\n",
+		"policy.yaml:1:29: path '/nowhere': No such file or directory");
+	ASSERT_TRUE(
+		has(&OPERATOR("filesystem: {system: [/usr, /nix/store]}\n")->fs_system, "/usr"));
+}
+
 TEST(depth)
 {
 	char text[512] = "level: ";

@@ -46,13 +46,13 @@ TEST(round_trip_of_defaults)
 TEST(comments_name_layer_and_line)
 {
 	_cleanup_buf_ struct bawn_buf out = {0};
-	const struct bawn_policy *p = load_ok(&(struct layers){.admin = "limits:\n  memory: 1g\n",
+	const struct bawn_policy *p = load_ok(&(struct layers){.user = "limits:\n  memory: 1g\n",
 		.workspace = "limits: {time: 1s}\n",
 		.settings = &(struct bawn_setting){"limits.files", "7", "--files"},
 		.n_settings = 1});
 
 	ASSERT_EQ(bawn_policy_show(p, false, &out), 0);
-	ASSERT_TRUE(strstr(out.data, " # admin, admin.yaml:2\n") != NULL);
+	ASSERT_TRUE(strstr(out.data, " # user, user.yaml:2\n") != NULL);
 	ASSERT_TRUE(strstr(out.data, " # operator, --files\n") != NULL);
 	ASSERT_TRUE(strstr(out.data, "/.bawn.yaml:1\n") != NULL);
 }
@@ -60,7 +60,7 @@ TEST(comments_name_layer_and_line)
 TEST(digest_is_of_values_not_of_origins)
 {
 	const char *a = OPERATOR("limits: {memory: 1g}\n")->digest;
-	const char *b = load_ok(&(struct layers){.admin = "limits:\n  memory: 1024m\n"})->digest;
+	const char *b = load_ok(&(struct layers){.user = "limits:\n  memory: 1024m\n"})->digest;
 	const char *c = OPERATOR("limits: {memory: 2g}\n")->digest;
 	const char *d = OPERATOR("shell: {blocked_commands: [a, b]}\n")->digest;
 	const char *e = OPERATOR("shell: {blocked_commands: [b, a]}\n")->digest;
@@ -132,9 +132,6 @@ TEST(template_lines_can_be_used)
 		char *colon = strchr(line, ':');
 
 		if (!hash || !colon || !end || hash > end || colon > end || hash[2] < 'a')
-			continue;
-		/* absent system directories are only fine as defaults */
-		if (!strncmp(hash + 2, "system:", 7))
 			continue;
 		memmove(hash, "  ", 2);
 		memmove(hash, hash + 2, (size_t)(end - hash - 2));
