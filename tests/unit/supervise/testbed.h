@@ -61,7 +61,8 @@ static void bed_child(struct bed_instance *b, const struct bawn_plan *plan, cons
 	(void)fcntl(b->life, F_SETFD, 0);
 	if (read(gate[0], &c, 1) != 1)
 		_exit(99);
-	(void)execvp(argv[0], argv);
+	if (argv[0])
+		(void)execvp(argv[0], argv);
 	_exit(127);
 }
 
