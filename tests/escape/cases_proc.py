@@ -178,8 +178,7 @@ def _(t):
     t.host(["survive", 60, m], stdout=-3, stderr=-3)
     if not t.marked(m):
         raise Skip("nothing survives outside")
-    for pid in t.marked(m):
-        os.kill(pid, signal.SIGKILL)
+    t.end(t.marked(m))
     t.outside_ok()
     r = t.bawn(["survive", 60, m], timeout=30)
     t.no_survivor(m)
@@ -226,8 +225,7 @@ def _(t):
     p.kill()
     if len(t.marked(m)) == 0:
         raise Skip("children of a killed process die outside as well")
-    for pid in t.marked(m):
-        os.kill(pid, signal.SIGKILL)
+    t.end(t.marked(m))
     t.acts += 1
     if t.suite.outside_only:
         return

@@ -17,6 +17,9 @@ TASK = {"EPERM", "ESRCH", "ENOSYS", "EACCES", "ENOENT", "EBADF"}
 SOCK = {"EPERM", "EACCES", "ENOENT", "ECONNREFUSED", "ENETUNREACH", "EADDRNOTAVAIL", "EAFNOSUPPORT"}
 FAMILY = {"EPERM", "EACCES", "EAFNOSUPPORT", "ENOSYS", "EPROTONOSUPPORT", "ESOCKTNOSUPPORT"}
 
+# Where the number of user namespaces is limited to none.
+NESTED = CALL | {"ENOSPC"}
+
 CASES = []
 
 
@@ -302,19 +305,24 @@ class Box:
         got = []
         self.socks.append(s)
 
+        def answer_one(c):
+            with c:
+                try:
+                    c.settimeout(5)
+                    if fd is not None:
+                        socket.send_fds(c, [b"x"], [fd])
+                    got.append(c.recv(100))
+                    c.sendall(answer)
+                except OSError:
+                    pass
+
         def serve():
             try:
                 while True:
                     if kind != socket.SOCK_STREAM:
                         got.append(s.recv(100))
                         continue
-                    c, _ = s.accept()
-                    with c:
-                        c.settimeout(5)
-                        if fd is not None:
-                            socket.send_fds(c, [b"x"], [fd])
-                        got.append(c.recv(100))
-                        c.sendall(answer)
+                    answer_one(s.accept()[0])
             except (OSError, ValueError):
                 pass
 
@@ -333,12 +341,19 @@ class Box:
                 pass
         return found
 
+    @staticmethod
+    def end(pids):
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
     def no_survivor(self, marker, wait=5.0):
         end = time.monotonic() + wait
         while (left := self.marked(marker)) and time.monotonic() < end:
             time.sleep(0.05)
-        for pid in left:
-            os.kill(pid, signal.SIGKILL)
+        self.end(left)
         if left:
             raise Fail(f"{len(left)} processes are left over")
 
@@ -356,10 +371,6 @@ class Box:
             for f in (p.stdin, p.stdout, p.stderr):
                 if f:
                     f.close()
-        for pid in self.marked(self.base + "/"):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        self.end(self.marked(self.base + "/"))
         for path in self.extra:
             self.gone(path)
