@@ -18,7 +18,7 @@
 static bool put(FILE *f, const char *name, int r, struct sock_filter *prog, size_t n)
 {
 	if (r < 0) {
-		(void)fprintf(stderr, "gen-seccomp: %s: %s\n", name, strerror(-r));
+		(void)fprintf(stderr, "gen-seccomp: %s: error %d\n", name, -r);
 		return false;
 	}
 	(void)fprintf(f, "static struct sock_filter bawn_prog_%s[] = {\n", name);

@@ -78,7 +78,7 @@ static int take_object(struct bawn_susp *s, const struct bawn_op *op, int flags,
 
 	if (r < 0)
 		return r;
-	o->fd = p->whole >= 0 ? dup(p->whole)
+	o->fd = p->whole >= 0 ? fcntl(p->whole, F_DUPFD_CLOEXEC, 3)
 			      : openat(p->dir, p->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (o->fd < 0)
 		return -errno;

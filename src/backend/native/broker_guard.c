@@ -6,7 +6,6 @@
  * characters. Directories are compared by path and by inode, as one may be mounted twice.
  */
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -34,8 +33,10 @@ static bool ignorable(uint32_t c)
 /* One code point of UTF-8, or one byte if it is not that. Returns its length. */
 static size_t decode(const unsigned char *s, uint32_t *ret)
 {
-	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 1;
+	size_t n = 1;
 
+	if (s[0] >= 0xc2)
+		n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
 	*ret = s[0];
 	if (n == 1)
 		return 1;
@@ -50,6 +51,23 @@ static size_t decode(const unsigned char *s, uint32_t *ret)
 	return n;
 }
 
+/* What one code point becomes; returns how many bytes are in dst. */
+static size_t fold_one(const unsigned char *s, size_t n, uint32_t c, char *dst)
+{
+	if (c == 0x17f || c == 0x212a) { /* long s and the Kelvin sign have ASCII lower case */
+		dst[0] = c == 0x17f ? 's' : 'k';
+		return 1;
+	}
+	if (n == 1) {
+		dst[0] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+		return 1;
+	}
+	if (ignorable(c))
+		return 0;
+	memcpy(dst, s, n);
+	return n;
+}
+
 void bawn_guard_fold(const char *name, char *dst, size_t size)
 {
 	const unsigned char *s = (const unsigned char *)name;
@@ -59,15 +77,7 @@ void bawn_guard_fold(const char *name, char *dst, size_t size)
 		uint32_t c = 0;
 		size_t n = decode(s, &c);
 
-		if (c == 0x17f ||
-			c == 0x212a) /* long s and the Kelvin sign have ASCII lower case */
-			dst[out++] = c == 0x17f ? 's' : 'k';
-		else if (n == 1)
-			dst[out++] = (char)tolower(*s);
-		else if (!ignorable(c)) {
-			memcpy(dst + out, s, n);
-			out += n;
-		}
+		out += fold_one(s, n, c, dst + out);
 		s += n;
 	}
 	dst[out] = 0;

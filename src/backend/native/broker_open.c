@@ -70,7 +70,7 @@ static void open_waiting(const struct opening *o, int fifo)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)sigemptyset(&sa.sa_mask);
 	(void)sigaction(SIGALRM, &sa, NULL);
-	(void)sigprocmask(SIG_SETMASK, &sa.sa_mask, NULL);
+	(void)pthread_sigmask(SIG_SETMASK, &sa.sa_mask, NULL);
 	(void)setitimer(ITIMER_REAL, &every, NULL);
 	do
 		fd = reopen(o, fifo, true);
@@ -113,26 +113,36 @@ static bool is_trap(const struct bawn_place *p, const struct stat *st)
 	       st->st_uid != dir.st_uid;
 }
 
+/* The device number of the caller's terminal, 0 if it has none: the fifth field behind the name. */
+static dev_t caller_tty(const struct bawn_susp *s)
+{
+	char text[1024], *p = NULL;
+	long tty = 0;
+
+	if (bawn_read_small(s->proc, "stat", text, sizeof(text)) >= 0)
+		p = strrchr(text, ')');
+	if (!p || strlen(p) < 4)
+		return 0;
+	p += 3; /* ") S" */
+	for (int i = 0; i < 4; i++)
+		tty = strtol(p, &p, 10);
+	return (dev_t)tty;
+}
+
 /* /dev/tty is the terminal of whoever opens it: find the caller's. */
 static int open_tty(struct opening *o)
 {
-	char text[1024], path[40];
-	const char *p = NULL;
+	dev_t tty = caller_tty(o->s);
+	char path[40];
 	struct stat st;
-	int tty = 0;
 
-	if (bawn_read_small(o->s->proc, "stat", text, sizeof(text)) == 0)
-		p = strrchr(text, ')');
-	if (!p || sscanf(p, ") %*c %*d %*d %*d %d", &tty) != 1 || tty == 0)
+	if (major(tty) < 136 || major(tty) > 143)
 		return -ENXIO;
-	if (major((dev_t)tty) < 136 || major((dev_t)tty) > 143)
-		return -ENXIO;
-	(void)snprintf(path, sizeof(path), "/dev/pts/%u",
-		(major((dev_t)tty) - 136) * 256 + minor((dev_t)tty));
+	(void)snprintf(path, sizeof(path), "/dev/pts/%u", (major(tty) - 136) * 256 + minor(tty));
 	o->fd = open(path, (o->flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC, 0);
 	if (o->fd < 0)
 		return -errno;
-	if (fstat(o->fd, &st) < 0 || st.st_rdev != (dev_t)tty) {
+	if (fstat(o->fd, &st) < 0 || st.st_rdev != tty) {
 		(void)close(o->fd);
 		return -ENXIO;
 	}
@@ -219,7 +229,8 @@ static int open_step(struct opening *o)
 	if (p.slash && (o->flags & O_CREAT))
 		return -EISDIR;
 	o->need_dir |= p.slash;
-	fd = p.whole >= 0 ? dup(p.whole) : openat(p.dir, p.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	fd = p.whole >= 0 ? fcntl(p.whole, F_DUPFD_CLOEXEC, 3)
+			  : openat(p.dir, p.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? open_new(o, &p) : -errno;
 	if (fstat(fd, &st) < 0)

@@ -199,7 +199,7 @@ static int rewrite(const struct bawn_susp *s, int *base, const char **path)
 			return -ENOENT;
 		rest = end + strspn(end, "/");
 	} else {
-		fd = dup(s->proc);
+		fd = fcntl(s->proc, F_DUPFD_CLOEXEC, 3);
 		rest = own;
 	}
 	if (fd < 0)
@@ -267,7 +267,7 @@ int bawn_susp_locate(
 	const struct bawn_susp *s, int base, const char *path, bool whole, struct bawn_place *ret)
 {
 	_cleanup_close_ int from = base;
-	char parent[PATH_MAX];
+	char parent[PATH_MAX] = "";
 	int r = 0, too_long;
 
 	if (path[0] == '/') {

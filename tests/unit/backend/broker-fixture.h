@@ -94,10 +94,11 @@ static void load_base(const struct bawn_plan *plan)
 static int brokered(const struct bawn_plan *plan, void (*fn)(void *), void *arg)
 {
 	struct bawn_broker *b = NULL;
-	int sock[2], st = 0;
+	int sock[2], st = 0, before = dup(0), after;
 	pid_t pid;
 
 	(void)fflush(stdout);
+	(void)close(before);
 	load_base(plan);
 	ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock), 0);
 	pid = fork();
@@ -122,6 +123,9 @@ static int brokered(const struct bawn_plan *plan, void (*fn)(void *), void *arg)
 			break;
 	}
 	(void)bawn_broker_free(b);
+	after = dup(0);
+	ASSERT_EQ(after, before); /* no descriptor is left behind */
+	(void)close(after);
 	ASSERT_EQ(waitpid(pid, &st, 0), pid);
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;

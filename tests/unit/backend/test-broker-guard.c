@@ -440,7 +440,7 @@ TEST(a_lease_does_not_stop_the_broker)
 static void tools(void *arg)
 {
 	static const char text[] =
-		"set -e; exec 2> log; mkdir -p a/b; echo hi > a/b/f; echo no > /dev/null; echo err 2> a/err >&2;"
+		"set -e; exec > out 2> log; mkdir -p a/b; echo hi > a/b/f; echo no > /dev/null; echo err 2> a/err >&2;"
 		"echo x > /dev/stderr; (echo a; echo b) | tee a/t > /dev/fd/1; cp -r a c; mv c d;"
 		"ln -s a l; ln a/t hard; mkfifo p; (echo through > p) & read -r v < p; [ $v = through ];"
 		"if command -v git > /dev/null; then export HOME=$PWD; git init -q r; cd r;"

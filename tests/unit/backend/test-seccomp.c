@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "backend/native/broker_impl.h"
 #include "backend/native/seccomp.h"
 #include "backend/native/seccomp_build.h"
 #include "harness.h"
@@ -378,6 +379,32 @@ TEST(notify)
 	CHECK(&p, notify_write);
 	bawn_seccomp_notify(BAWN_BROKER_ALL, &p);
 	CHECK(&p, notify_all);
+}
+
+/* Every call that the filter suspends has a row in the broker's table. */
+TEST(notify_and_broker_agree)
+{
+	for (int mode = BAWN_BROKER_CREATE; mode <= BAWN_BROKER_ALL; mode++) {
+		struct sock_fprog p = {0};
+		unsigned int n = 0;
+
+		bawn_seccomp_notify((enum bawn_broker_mode)mode, &p);
+		for (int nr = 0; nr < 600; nr++) {
+			struct seccomp_data d = {
+				.nr = nr, .arch = NATIVE, .args = {0, O_CREAT, O_CREAT}};
+			bool has = false;
+
+			if (run(&p, &d) != NOTIFY)
+				continue;
+			for (size_t i = 0; i < bawn_broker_n_ops; i++)
+				has |= bawn_broker_ops[i].nr == nr;
+			if (!has)
+				FAIL("call %d is suspended in mode %d, nobody does it", nr, mode);
+			n++;
+		}
+		ASSERT_TRUE(n >= 8);
+		ASSERT_TRUE(mode < BAWN_BROKER_WRITE || n == bawn_broker_n_ops - 1);
+	}
 }
 
 TEST(exported)
