@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The installed interface, used as an embedder would: only <bawn/bawn.h> and the shared library. */
+#include <errno.h>
+
+#include <sys/stat.h>
+
+#include <bawn/bawn.h>
+
+#include "harness.h"
+
+static void in_workspace(void)
+{
+	char dir[] = "/tmp/bawn-api-XXXXXX";
+
+	ASSERT_TRUE(mkdtemp(dir));
+	ASSERT_EQ(chdir(dir), 0);
+	ASSERT_EQ(setenv("XDG_STATE_HOME", dir, 1), 0);
+	ASSERT_EQ(mkdir("w", 0755), 0);
+	ASSERT_EQ(chdir("w"), 0);
+}
+
+static struct bawn_report *run(const char *script, const char *const *settings, int expect)
+{
+	const char *const argv[] = {"sh", "-c", script, NULL};
+	struct bawn_options o = {.size = sizeof(o),
+		.argv = argv,
+		.settings = settings,
+		.flags = BAWN_CAPTURE | BAWN_ALONE};
+	struct bawn_report *r = NULL;
+	int e = bawn_run(&o, &r);
+
+	ASSERT_TRUE(r != NULL);
+	if (e != expect)
+		FAIL("bawn_run gave %d, expected %d: %s", e, expect, bawn_report_error(r));
+	return r;
+}
+
+TEST(output_and_status_come_back)
+{
+	struct bawn_report *r;
+	size_t len = 0;
+
+	in_workspace();
+	r = run("echo out; echo err >&2; exit 3", NULL, 0);
+	ASSERT_EQ(bawn_report_exit(r), 3);
+	ASSERT_STREQ(bawn_report_output(r, 1, &len), "out\n");
+	ASSERT_EQ(len, 4);
+	ASSERT_STREQ(bawn_report_output(r, 2, NULL), "err\n");
+	ASSERT_TRUE(strstr(bawn_report_json(r), "\"schema\":\"bawn/result/v1\""));
+	bawn_report_free(r);
+}
+
+TEST(a_limit_is_named)
+{
+	static const char *const settings[] = {"limits.time=200ms", NULL};
+	struct bawn_report *r;
+
+	in_workspace();
+	r = run("sleep 60", settings, 0);
+	ASSERT_EQ(bawn_report_exit(r), 124);
+	ASSERT_STREQ(bawn_report_limit(r), "time");
+	bawn_report_free(r);
+}
+
+TEST(bad_settings_are_refused_before_anything_runs)
+{
+	static const char *const settings[] = {"limits.memroy=1g", NULL};
+	struct bawn_report *r;
+
+	in_workspace();
+	r = run("touch ran", settings, -EINVAL);
+	ASSERT_EQ(bawn_report_exit(r), 125);
+	ASSERT_STREQ(bawn_report_error_kind(r), "policy");
+	ASSERT_TRUE(strstr(bawn_report_error(r), "memroy"));
+	ASSERT_TRUE(access("ran", F_OK) < 0);
+	bawn_report_free(r);
+}
+
+static int count(void *data, int stream, const char *bytes, size_t len)
+{
+	size_t *n = data;
+
+	(void)bytes;
+	n[stream] += len;
+	return 0;
+}
+
+TEST(a_sink_sees_every_byte)
+{
+	const char *const argv[] = {"head", "-c", "1000000", "/dev/zero", NULL};
+	size_t n[3] = {0};
+	struct bawn_options o = {
+		.size = sizeof(o), .argv = argv, .flags = BAWN_ALONE, .output = count, .data = n};
+	struct bawn_report *r = NULL;
+
+	in_workspace();
+	ASSERT_EQ(bawn_run(&o, &r), 0);
+	ASSERT_EQ(n[1], 1000000);
+	ASSERT_EQ(n[2], 0);
+	bawn_report_free(r);
+}
+
+TEST(explain_runs_nothing)
+{
+	const char *const argv[] = {"touch", "ran", NULL};
+	struct bawn_options o = {.size = sizeof(o), .argv = argv, .flags = BAWN_ALONE};
+	struct bawn_report *r = NULL;
+
+	in_workspace();
+	ASSERT_EQ(bawn_explain(&o, &r), 0);
+	ASSERT_TRUE(access("ran", F_OK) < 0);
+	ASSERT_TRUE(strstr(bawn_report_json(r), "fs.protect"));
+	bawn_report_free(r);
+}
+
+TEST(host_policy_and_audit_can_be_asked)
+{
+	struct bawn_options o = {.size = sizeof(o), .flags = BAWN_ALONE};
+	struct bawn_report *r = NULL;
+
+	in_workspace();
+	ASSERT_EQ(bawn_probe_host(&r), 0);
+	ASSERT_TRUE(strstr(bawn_report_json(r), "\"name\":\"native\""));
+	bawn_report_free(r);
+	ASSERT_EQ(bawn_show_policy(&o, &r), 0);
+	ASSERT_TRUE(strstr(bawn_report_json(r), "limits.memory"));
+	bawn_report_free(r);
+	bawn_report_free(run("true", NULL, 0));
+	ASSERT_EQ(bawn_check_audit(NULL, &r), 0);
+	ASSERT_TRUE(strstr(bawn_report_json(r), "\"records\":2"));
+	bawn_report_free(r);
+}
+
+TEST(another_size_of_the_options_is_refused)
+{
+	struct bawn_options o = {.size = 1};
+	struct bawn_report *r = NULL;
+
+	ASSERT_EQ(bawn_run(&o, &r), -EINVAL);
+	ASSERT_STREQ(bawn_report_error_kind(r), "usage");
+	bawn_report_free(r);
+}
