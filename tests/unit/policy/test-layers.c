@@ -297,6 +297,7 @@ TEST(users_file_is_in_the_xdg_place)
 	ASSERT_EQ(p->level, BAWN_LEVEL_VM);
 	ASSERT_EQ(p->origins[0].layer, BAWN_LAYER_USER);
 	make_dir("xdg");
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
 	ASSERT_EQ(setenv("XDG_CONFIG_HOME", below("xdg"), 1), 0);
 	ASSERT_EQ(bawn_policy_load(arena, &src, &p, &error), 0);
 	ASSERT_EQ(p->level, BAWN_LEVEL_PROCESS);
