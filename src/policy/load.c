@@ -156,8 +156,8 @@ static int one_file_layer(
 	struct bawn_draft *d = NULL;
 	int r;
 
-	if (!file)
-		return 0;
+	if (!file) /* a layer that cannot be named must not be skipped */
+		return bawn_oom(c);
 	c->layer = layer;
 	c->file = file;
 	c->source = 1;
@@ -201,14 +201,20 @@ static int operator_layer(
 	return d ? bawn_merge(c, p, d) : 0;
 }
 
-/* The user's file; NULL if there is no place for one. */
-static const char *user_file(const struct bawn_context *c)
+/* The user's file, or none where there is no home. */
+static int user_layer(
+	struct bawn_context *c, struct bawn_policy *p, const struct bawn_policy_source *src)
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME"); /* NOLINT(concurrency-mt-unsafe): no threads */
+	const char *file = src->user_file;
 
-	if (xdg && *xdg == '/')
-		return bawn_path_join(c->a, xdg, "bawn/policy.yaml");
-	return c->home ? bawn_path_join(c->a, c->home, ".config/bawn/policy.yaml") : NULL;
+	if (!file && xdg && *xdg == '/')
+		file = bawn_path_join(c->a, xdg, "bawn/policy.yaml");
+	else if (!file && c->home)
+		file = bawn_path_join(c->a, c->home, ".config/bawn/policy.yaml");
+	else if (!file)
+		return 0;
+	return one_file_layer(c, p, BAWN_LAYER_USER, file);
 }
 
 static int load_layers(
@@ -220,8 +226,7 @@ static int load_layers(
 		r = one_file_layer(
 			c, p, BAWN_LAYER_ADMIN, src->admin_file ? src->admin_file : ADMIN_FILE);
 	if (r >= 0 && !src->no_user)
-		r = one_file_layer(
-			c, p, BAWN_LAYER_USER, src->user_file ? src->user_file : user_file(c));
+		r = user_layer(c, p, src);
 	if (r >= 0)
 		r = operator_layer(c, p, src);
 	if (r >= 0 && !src->no_workspace)

@@ -69,6 +69,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 /* Runs in the parent only: tests end with _exit(). */
 __attribute__((destructor)) static void remove_top(void)
 {
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
 	(void)nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -90,9 +91,9 @@ static inline void setup(void)
 	make_dir("extra/deep");
 	path_in(workspace, "ws");
 	path_in(path, "home");
-	ASSERT_EQ(setenv("HOME", path, 1), 0);
-	ASSERT_EQ(unsetenv("XDG_CONFIG_HOME"), 0);
-	ASSERT_EQ(unsetenv("VIRTUAL_ENV"), 0);
+	ASSERT_EQ(setenv("HOME", path, 1), 0);     /* NOLINT(concurrency-mt-unsafe): no threads */
+	ASSERT_EQ(unsetenv("XDG_CONFIG_HOME"), 0); /* NOLINT(concurrency-mt-unsafe): no threads */
+	ASSERT_EQ(unsetenv("VIRTUAL_ENV"), 0);     /* NOLINT(concurrency-mt-unsafe): no threads */
 	ASSERT_EQ(chdir(scratch), 0);
 	arena = bawn_arena_new();
 	ASSERT_TRUE(arena != NULL);

@@ -68,6 +68,7 @@ TEST(of_the_code)
 TEST(venv_from_the_environment)
 {
 	setup();
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
 	ASSERT_EQ(setenv("VIRTUAL_ENV", below("extra"), 1), 0);
 	ASSERT_TRUE(has(&OPERATOR("filesystem: {read: ['${VENV_DIR}/deep']}")->fs_read,
 		below("extra/deep")));

@@ -201,3 +201,12 @@ TEST(workspace_with_pattern_characters)
 	ASSERT_EQ(bawn_policy_load(arena, &src, &p, &error), 0);
 	ASSERT_TRUE(has(&p->fs_deny, below("w[[]x][*]/**/.env")));
 }
+
+TEST(home_with_pattern_characters)
+{
+	setup();
+	make_dir("h*me");
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
+	ASSERT_EQ(setenv("HOME", below("h*me"), 1), 0);
+	ASSERT_TRUE(has(&load_ok(&(struct layers){0})->fs_deny, below("h[*]me/.ssh")));
+}

@@ -297,6 +297,7 @@ TEST(users_file_is_in_the_xdg_place)
 	ASSERT_EQ(p->level, BAWN_LEVEL_VM);
 	ASSERT_EQ(p->origins[0].layer, BAWN_LAYER_USER);
 	make_dir("xdg");
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
 	ASSERT_EQ(setenv("XDG_CONFIG_HOME", below("xdg"), 1), 0);
 	ASSERT_EQ(bawn_policy_load(arena, &src, &p, &error), 0);
 	ASSERT_EQ(p->level, BAWN_LEVEL_PROCESS);
@@ -312,4 +313,21 @@ TEST(workspace_file_must_not_be_a_link)
 	ASSERT_EQ(symlink("/etc/passwd", below("ws/.bawn.yaml")), 0);
 	ASSERT_EQ(bawn_policy_load(arena, &src, &p, &error), -ELOOP);
 	ASSERT_TRUE(strstr(error.msg, "must not be a symbolic link") != NULL);
+}
+
+/* A link inside a granted system directory must not lead out of it. */
+TEST(system_link_that_leads_out)
+{
+	const struct bawn_policy *p = NULL;
+
+	setup();
+	ASSERT_EQ(symlink("../home", below("extra/out")), 0);
+	ASSERT_EQ(symlink("deep", below("extra/in")), 0);
+	ASSERT_EQ(load(&(struct layers){.operator= "filesystem: {system: [../extra]}",
+			       .workspace = "filesystem: {system: [../extra/out]}"},
+			  &p),
+		-EPERM);
+	p = load_ok(&(struct layers){.operator= "filesystem: {system: [../extra]}",
+		.workspace = "filesystem: {system: [../extra/in]}"});
+	ASSERT_STREQ(p->fs_system.v[0].text, below("extra/in"));
 }

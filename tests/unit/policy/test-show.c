@@ -124,6 +124,7 @@ TEST(template_is_the_defaults)
 TEST(template_lines_can_be_used)
 {
 	_cleanup_buf_ struct bawn_buf out = {0};
+	const struct bawn_policy *p = load_ok(&(struct layers){0});
 
 	ASSERT_EQ(bawn_policy_template(&out), 0);
 	for (char *line = out.data; line && *line; line = strchr(line, '\n')) {
@@ -133,10 +134,10 @@ TEST(template_lines_can_be_used)
 
 		if (!hash || !colon || !end || hash > end || colon > end || hash[2] < 'a')
 			continue;
-		memmove(hash, "  ", 2);
-		memmove(hash, hash + 2, (size_t)(end - hash - 2));
-		memcpy(end - 2, "  ", 2);
-		(void)OPERATOR(out.data);
+		/* take "# " away and keep the length of the line */
+		for (char *c = hash; c < end; c++)
+			*c = (char)(c + 2 < end ? c[2] : ' ');
+		ASSERT_STREQ(OPERATOR(out.data)->digest, p->digest);
 	}
 }
 
