@@ -63,7 +63,11 @@ int bawn_stdio_open(
 void bawn_stdio_close_child(struct bawn_stdio *s);
 void bawn_stdio_done(struct bawn_stdio *s);
 
-/* Start the instance and stay until nothing of it is left. */
+/*
+ * Start the instance and stay until nothing of it is left. On failure (the backend lost sight of
+ * it, no memory) SIGKILL was sent to everything inside and destroy() is to be called. The caller's
+ * descriptors, signal mask and handlers and the user's terminal are as they were on every return.
+ */
 int bawn_supervise(struct bawn_arena *a, struct bawn_instance *in, const struct bawn_plan *plan,
 	struct bawn_stdio *s, const struct bawn_outlets *o, struct bawn_outcome *ret,
 	struct bawn_error *err);

@@ -98,9 +98,11 @@ TEST(command_that_never_reads_does_not_block_us)
 
 	open_terminal(&master, &slave);
 	typist = fork();
-	if (typist == 0)
+	if (typist == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			(void)!write(master, "0123456789abcdef0123456789abcdef\n", 33);
+	}
 	bed_init(&b, SH("sleep 1000"));
 	b.stdin_fd = slave;
 	b.plan.limits.time_ms = 1000;

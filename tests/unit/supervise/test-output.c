@@ -322,6 +322,7 @@ TEST(outside_holder_does_not_keep_us)
 	bed_prepare_all(&b);
 	pid = fork();
 	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		(void)signal(SIGPIPE, SIG_IGN);
 		(void)close(b.in.life);
 		for (;;) {
