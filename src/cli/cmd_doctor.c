@@ -61,7 +61,7 @@ static void look(struct host *h)
 static int find_layers(struct cli *cli, const struct bawn_explanation *ex, struct bawn_strlist *ret,
 	struct bawn_error *err)
 {
-	const char *config = getenv("XDG_CONFIG_HOME");
+	const char *config = cli_env(cli, "XDG_CONFIG_HOME");
 	const char *home = bawn_path_home(cli->arena);
 	const char *workspace = ex->result.call ? ex->result.call->workspace : ".";
 	const char *places[3] = {"/etc/bawn/policy.yaml"};
