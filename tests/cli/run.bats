@@ -56,7 +56,7 @@ load common
 
 @test "SIGTERM to bawn reaches the command" {
 	need_run
-	bawn run -- sh -c 'trap "exit 9" TERM; : >ready; n=0; while [ $n -lt 1000 ]; do sleep 0.05; n=$((n + 1)); done' &
+	"$BAWN" run -- sh -c 'trap "exit 9" TERM; : >ready; n=0; while [ $n -lt 1000 ]; do sleep 0.05; n=$((n + 1)); done' &
 	pid=$!
 	tries=0
 	while [ ! -e ready ] && [ $tries -lt 200 ]; do
