@@ -15,7 +15,7 @@ three_runs() {
 @test "show: a table; --json: the records themselves" {
 	three_runs
 	run --separate-stderr -0 bawn audit show
-	[[ ${lines[0]} == *SEQ*TIME*EVENT*RUN*BACKEND*OUTCOME*COMMAND* ]]
+	[[ ${lines[0]} == *SEQ*TIME*EVENT*RUN*BACKEND*COMMAND*OUTCOME* ]]
 	[ "${#lines[@]}" -eq $(($(wc -l <"$log") + 1)) ]
 	run --separate-stderr -0 bawn audit show --json
 	[ "$output" = "$(cat "$log")" ]
