@@ -100,6 +100,8 @@ struct cli {
 extern const struct cli_cmd *const cli_verbs[]; /* ends with NULL */
 /* Write cli->out to standard output and empty it. */
 int cli_flush(struct cli *cli, struct bawn_error *err);
+/* A variable of the caller's environment, NULL if it is not set. */
+const char *cli_env(const struct cli *cli, const char *name);
 /* One line about something that went wrong, for standard error. */
 void cli_say(struct cli *cli, const char *text);
 

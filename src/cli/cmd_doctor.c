@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 
 #include <linux/landlock.h>
@@ -61,7 +62,7 @@ static void look(struct host *h)
 static int find_layers(struct cli *cli, const struct bawn_explanation *ex, struct bawn_strlist *ret,
 	struct bawn_error *err)
 {
-	const char *config = getenv("XDG_CONFIG_HOME");
+	const char *config = cli_env(cli, "XDG_CONFIG_HOME");
 	const char *home = bawn_path_home(cli->arena);
 	const char *workspace = ex->result.call ? ex->result.call->workspace : ".";
 	const char *places[3] = {"/etc/bawn/policy.yaml"};
@@ -139,8 +140,11 @@ static void show_backend(struct cli *cli, const struct bawn_backend *be, const s
 {
 	struct bawn_buf *b = &cli->out;
 	bool usable = p->offers != 0;
+	enum cli_colour colour = p->reason[0] ? CLI_YELLOW : CLI_GREEN;
 
-	bawn_buf_puts(b, cli_colour(cli->colour_out, usable ? CLI_GREEN : CLI_RED));
+	if (!usable)
+		colour = CLI_RED;
+	bawn_buf_puts(b, cli_colour(cli->colour_out, colour));
 	bawn_buf_puts(b, usable ? "✓ " : "✗ ");
 	bawn_buf_puts(b, cli_colour(cli->colour_out, CLI_PLAIN));
 	cli_pad(b, be->name, 12);
@@ -261,8 +265,10 @@ static int export_seccomp(struct cli *cli, struct bawn_error *err)
 	_cleanup_close_ int fd = -1;
 	const char *path = cli->seccomp_file;
 
-	if (!strcmp(path, "-"))
+	if (!strcmp(path, "-")) {
+		(void)signal(SIGPIPE, SIG_IGN);
 		return bawn_seccomp_export(STDOUT_FILENO, err);
+	}
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
 	if (fd < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "'%s': %m", path);

@@ -97,16 +97,22 @@ static const char *mount_word(enum bawn_mount_kind kind)
 	return words[kind];
 }
 
+/* The path behind a mount; NULL where `src` is a mode or a text. */
+static const char *source_of(const struct bawn_mount *m)
+{
+	return m->kind == BAWN_MNT_SCRATCH || m->kind == BAWN_MNT_FILE ? NULL : m->src;
+}
+
 static void show_mount(struct bawn_buf *b, const struct bawn_mount *m)
 {
-	bool named = m->kind != BAWN_MNT_FILE && m->src && strcmp(m->src, m->dst) != 0;
+	const char *src = source_of(m);
 
 	bawn_buf_puts(b, "  ");
 	cli_pad(b, mount_word(m->kind), 9);
 	cli_puts_safe(b, m->dst);
-	if (named) {
+	if (src && strcmp(src, m->dst) != 0) {
 		bawn_buf_puts(b, m->kind == BAWN_MNT_SYMLINK ? " -> " : " from ");
-		cli_puts_safe(b, m->src);
+		cli_puts_safe(b, src);
 	}
 	if (m->no_exec)
 		bawn_buf_puts(b, ", nothing is executed");
@@ -210,7 +216,7 @@ static void json_plan_paths(struct bawn_buf *b, const struct bawn_plan *plan)
 		cli_json_key(b, "path");
 		cli_json_str(b, m->dst);
 		cli_json_key(b, "source");
-		cli_json_str(b, m->src);
+		cli_json_str(b, source_of(m));
 		cli_json_key(b, "no_exec");
 		bawn_buf_puts(b, m->no_exec ? "true" : "false");
 		cli_json_key(b, "rule");

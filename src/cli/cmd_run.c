@@ -159,25 +159,26 @@ static int report(struct cli *cli, const struct bawn_result *r, int result_fd,
 }
 
 static int run_checked(
-	struct cli *cli, struct bawn_run_input *in, int result_fd, struct bawn_error *err)
+	struct cli *cli, const struct bawn_run_input *input, int result_fd, struct bawn_error *err)
 {
 	_cleanup_buf_ struct bawn_buf out = {.max = SIZE_MAX / 2};
 	_cleanup_buf_ struct bawn_buf errs = {.max = SIZE_MAX / 2};
+	struct bawn_run_input in = *input;
 	struct bawn_buf captured[2];
 	struct bawn_result result = {0};
 	int r;
 
-	in->stdin_fd = cli->closed & 1u ? -1 : STDIN_FILENO;
-	in->outlets.forward_signals = true;
-	in->outlets.terminal_fd = cli->pty && isatty(STDIN_FILENO) ? STDIN_FILENO : -1;
+	in.stdin_fd = cli->closed & 1u ? -1 : STDIN_FILENO;
+	in.outlets.forward_signals = true;
+	in.outlets.terminal_fd = cli->pty && isatty(STDIN_FILENO) ? STDIN_FILENO : -1;
 	if (cli->json) {
-		in->outlets.out = &out;
-		in->outlets.err = &errs;
+		in.outlets.out = &out;
+		in.outlets.err = &errs;
 	} else {
-		in->outlets.out_fd = STDOUT_FILENO;
-		in->outlets.err_fd = STDERR_FILENO;
+		in.outlets.out_fd = STDOUT_FILENO;
+		in.outlets.err_fd = STDERR_FILENO;
 	}
-	(void)bawn_pipeline_run(cli->arena, in, &result);
+	(void)bawn_pipeline_run(cli->arena, &in, &result);
 	captured[0] = out;
 	captured[1] = errs;
 	r = report(cli, &result, result_fd, captured, err);

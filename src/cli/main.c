@@ -141,10 +141,20 @@ static int dispatch(struct cli *cli, int argc, char **argv, struct bawn_error *e
 	return run_cmd(cli, argc - 2, argv + 2, err);
 }
 
-static bool want_colour(int fd)
+const char *cli_env(const struct cli *cli, const char *name)
 {
-	const char *no = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
+	size_t len = strlen(name);
+
+	for (const char *const *e = cli->envp; e && *e; e++)
+		if (!strncmp(*e, name, len) && (*e)[len] == '=')
+			return *e + len + 1;
+	return NULL;
+}
+
+static bool want_colour(const struct cli *cli, int fd)
+{
+	const char *no = cli_env(cli, "NO_COLOR");
+	const char *term = cli_env(cli, "TERM");
 
 	return !(no && *no) && !(term && !strcmp(term, "dumb")) && isatty(fd);
 }
@@ -161,8 +171,8 @@ int main(int argc, char **argv)
 	arena = bawn_arena_new();
 	cli.arena = arena;
 	cli.envp = (const char *const *)environ;
-	cli.colour_out = want_colour(STDOUT_FILENO);
-	cli.colour_err = want_colour(STDERR_FILENO);
+	cli.colour_out = want_colour(&cli, STDOUT_FILENO);
+	cli.colour_err = want_colour(&cli, STDERR_FILENO);
 	/* JSON of a run holds the run's output. */
 	cli.out.max = SIZE_MAX / 2;
 

@@ -94,13 +94,13 @@ static int set_number(
 {
 	uint64_t n = 0;
 
-	for (const char *p = value; *p; p++) {
+	for (const char *p = value; p && *p; p++) {
 		if (*p < '0' || *p > '9' || n > (UINT64_MAX - 9) / 10)
 			return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
 				"option '--%s' needs a whole number, not '%s'", o->name, value);
 		n = n * 10 + (uint64_t)(*p - '0');
 	}
-	if (!*value || !n)
+	if (!n)
 		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
 			"option '--%s' needs a number from 1", o->name);
 	memcpy((char *)cli + o->offset, &n, sizeof(n));

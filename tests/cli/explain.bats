@@ -88,6 +88,8 @@ load common
 	[ "$size" -ge 64 ]
 	[ $((size % 8)) -eq 0 ]
 	bawn doctor --export-seccomp - | cmp - filter.bpf
+	run --separate-stderr -1 sh -c 'exec "$0" doctor --export-seccomp - >&-' "$BAWN"
+	one_error
 	run --separate-stderr -1 bawn doctor --export-seccomp /no/such/dir/x
 	one_error
 }

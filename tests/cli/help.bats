@@ -153,6 +153,16 @@ load common
 	[[ $stderr != *$'\033'* ]]
 }
 
+@test "colours on a terminal, none with NO_COLOR or a dumb one" {
+	command -v script >/dev/null || skip "script(1) is not installed"
+	run script -qec "env TERM=xterm '$BAWN' nosuchverb" /dev/null
+	[[ $output == *$'\033[31m'* ]]
+	run script -qec "env TERM=xterm NO_COLOR=1 '$BAWN' nosuchverb" /dev/null
+	[[ $output == *nosuchverb* && $output != *$'\033'* ]]
+	run script -qec "env TERM=dumb '$BAWN' nosuchverb" /dev/null
+	[[ $output == *nosuchverb* && $output != *$'\033'* ]]
+}
+
 @test "standard output closed or full: status 1 and a line on stderr" {
 	for verb in help version "policy init" "completion bash"; do
 		run --separate-stderr -1 sh -c "exec \"\$0\" $verb >&-" "$BAWN"

@@ -43,9 +43,9 @@ load common
 
 @test "timed out: 124, and the limit is named" {
 	need_run
-	run --separate-stderr -124 bawn run --timeout 200ms -- sleep 100
+	run --separate-stderr -124 bawn run --timeout 200ms -- sleep 30
 	[[ $stderr == *time* ]]
-	run --separate-stderr -124 bawn run --json --timeout=200ms -- sleep 100
+	run --separate-stderr -124 bawn run --json --timeout=200ms -- sleep 30
 	[ "$(jq -r .limit <<<"$output")" = time ]
 }
 
@@ -56,7 +56,7 @@ load common
 
 @test "SIGTERM to bawn reaches the command" {
 	need_run
-	bawn run -- sh -c 'trap "exit 9" TERM; : >ready; while :; do sleep 0.05; done' &
+	"$BAWN" run -- sh -c 'trap "exit 9" TERM; : >ready; n=0; while [ $n -lt 1000 ]; do sleep 0.05; n=$((n + 1)); done' &
 	pid=$!
 	tries=0
 	while [ ! -e ready ] && [ $tries -lt 200 ]; do
@@ -65,6 +65,11 @@ load common
 	done
 	[ -e ready ]
 	kill -TERM "$pid"
+	while kill -0 "$pid" 2>/dev/null && [ $tries -lt 600 ]; do
+		sleep 0.05
+		tries=$((tries + 1))
+	done
+	kill -KILL "$pid" 2>/dev/null || true
 	status=0
 	wait "$pid" || status=$?
 	[ "$status" -eq 9 ]
