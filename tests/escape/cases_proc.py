@@ -278,7 +278,7 @@ def _(t):
         if r and r.what == "killed" and act.startswith("memory") and r.limit != "memory":
             raise Fail(f"{act}: killed, but the result names the limit '{r.limit}'")
     t.attack(["fill", f"/dev/shm/fill-{os.path.basename(t.suite.base)}", 256], errs=errs | {"ENOENT", "EACCES"}, limits=("memory", "disk"),
-             opts=["--memory", "64m"], outside=["fill", t.out + "/fill", 64])
+             opts=["--memory", "64m", "--disk", "64m"], outside=["fill", t.out + "/fill", 64])
     t.works(["memory", 16], opts=["--memory", "64m"])
 
 

@@ -216,7 +216,7 @@ def _(t):
 def _(t):
     acts = ["chage -l $(id -un)", "sudo -n true", "ping -c1 -W1 127.0.0.1", "pkexec --version >/dev/null; pkexec true"]
     if t.identity == "root":
-        acts = ["su -s /bin/sh nobody -c true", "setpriv --reuid=1 true", "chroot / true", "nice -n -5 sh -c '[ $(nice) = -5 ]'"]
+        acts = ["su -s /bin/sh nobody -c true", "setpriv --reuid=1 true", "nice -n -5 sh -c '[ $(nice) = -5 ]'"]
     for act in acts:
         if shutil.which(act.split()[0]):
             t.attack(act, errs={"exit", "killed"})

@@ -71,6 +71,9 @@ class Suite:
             r = box.bawn("true", refused=True)
             if r.code != 0:
                 return None, f"'true' ends with {r}"
+            walls = r.json.get("walls") or ""
+            if tier == "landlock" and "namespace" in walls:
+                return None, f"--backend landlock ran behind another wall: {walls}"
             got = (r.json.get("controls") or {}).get("enforced")
             return (set(got), "") if got else (None, "the result names no enforced control")
         except (lib.Fail, OSError) as e:
@@ -152,6 +155,11 @@ class Tap:
         print(f"# {c['ok']} passed, {c['fail']} failed, {c['skip']} skipped", flush=True)
 
 
+def place():
+    """Not below a directory that is private inside, if there is such a place."""
+    return "/srv" if os.path.isdir("/srv") and os.access("/srv", os.W_OK) else "/var/tmp"
+
+
 def arguments():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--row", action="append", type=int, help="only this row; may be repeated")
@@ -162,7 +170,7 @@ def arguments():
     ap.add_argument("--outside-only", action="store_true", help="check only that every act works unconfined")
     ap.add_argument("--notes", action="store_true", help="show the acts that were skipped within a case")
     ap.add_argument("--jobs", type=int, default=4)
-    ap.add_argument("--dir", default=os.environ.get("BAWN_ESCAPE_DIR", "/var/tmp"), help="where to work")
+    ap.add_argument("--dir", default=os.environ.get("BAWN_ESCAPE_DIR") or place(), help="where to work")
     ap.add_argument("--bawn", default=os.environ.get("BAWN"))
     ap.add_argument("--probe", default=os.environ.get("ESCAPE_PROBE"))
     return ap.parse_args()
