@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -86,6 +87,7 @@ class Box:
         self.base = base
         self.acts = 0
         self.skipped = []
+        self.failed = []
         self.procs = []
         self.socks = []
         self.extra = []
@@ -225,14 +227,25 @@ class Box:
         argv, result = self.bawn_argv(act, opts, workspace, probe)
         self.last = self.finish(self.popen(argv, **kw), timeout, result)
         if self.last.code == 125 and not refused:
+            lacks = re.search(r"cannot enforce (\S+)", self.last.err)
+            if lacks and self.tier == "landlock":
+                raise Skip(f"control {lacks[1]} not claimed by landlock tier with {' '.join(map(str, opts))}")
             raise Fail(f"bawn refused: {self.last.err.strip()[:300]}")
         return self.last
 
-    def attack(self, act, errs=PATH, opts=(), setup=None, canary=None, outside=None, limits=(), **kw):
+    def attack(self, act, **kw):
         """
         The same act outside, where it must work, and inside, where it must fail with one of `errs` or hit one of
-        `limits`. Returns the inside result, or None when there was none.
+        `limits`. Returns the inside result, or None when there was none. A failure does not end the case: the
+        other acts are of interest as well.
         """
+        try:
+            return self.one_attack(act, **kw)
+        except Fail as e:
+            self.failed.append(str(e))
+            return None
+
+    def one_attack(self, act, errs=PATH, opts=(), setup=None, canary=None, outside=None, limits=(), **kw):
         if setup:
             setup()
         r = self.host(act if outside is None else outside)

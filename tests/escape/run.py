@@ -94,6 +94,8 @@ class Suite:
         try:
             box = self.box(c, identity, tier)
             c.fn(box)
+            if box.failed:
+                return "fail", "", box.failed
             if not box.acts and box.skipped:
                 return "skip", box.skipped[0], box.skipped[1:]
             if not box.acts:
@@ -104,7 +106,7 @@ class Suite:
         except lib.Skip as e:
             return "skip", str(e), box.skipped if box else []
         except lib.Fail as e:
-            return "fail", str(e), box.skipped if box else []
+            return "fail", str(e), box.failed if box else []
         except Exception:
             return "fail", "the case itself broke: " + traceback.format_exc().strip().replace("\n", " | "), []
         finally:
@@ -136,13 +138,14 @@ class Tap:
             self.i += 1
             self.count[verdict] += 1
             self.rows.setdefault(row, {"ok": 0, "skip": 0, "fail": 0, "acts": 0})[verdict] += 1
-            self.rows[row]["acts"] += len(notes)
+            self.rows[row]["acts"] += len(notes) if verdict != "fail" else 0
             reason = reason.replace("\n", " ").replace("#", "")
             line = f"{'not ok' if verdict == 'fail' else 'ok'} {self.i} - {name}"
             print(line + (f" # SKIP {reason}" if verdict == "skip" else ""))
             if verdict == "fail":
-                print(f"#   {reason}")
-            for n in notes if self.shown else ():
+                for n in [*notes, reason] if reason else notes:
+                    print(f"#   {n}")
+            for n in notes if self.shown and verdict != "fail" else ():
                 print(f"#   act skipped: {n}")
             sys.stdout.flush()
 
