@@ -47,7 +47,10 @@ def suite(binary, tier, rows, hole=None):
            "--identity", who]
     for r in rows:
         cmd += ["--row", str(r)]
-    out = subprocess.run(cmd, env=env, capture_output=True, text=True, timeout=600).stdout
+    run = subprocess.run(cmd, env=env, capture_output=True, text=True, timeout=600)
+    out = run.stdout
+    if not out.startswith("1.."):
+        sys.exit(f"Bail out! the suite did not start: {(out + run.stderr).strip()[:200]}")
     failed, passed, skipped = [], [], []
     for line in out.splitlines():
         m = re.match(r"(not ok|ok) \d+ - (r\d+ .*?)(?: # SKIP (.*))?$", line)
