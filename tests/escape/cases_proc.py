@@ -161,6 +161,15 @@ def _(t):
     r = on_terminal(t, t.bawn_argv(["tty"])[0])
     if r.what not in {"ENXIO", "ENOENT", "EACCES", "EPERM", "ENODEV"}:
         raise Fail(f"/dev/tty: {r}")
+    if terminal(on_terminal(t, t.cmd(["read", "/proc/self/stat"]))) == 0:
+        raise Skip("/proc does not tell the terminal outside")
+    if terminal(on_terminal(t, t.bawn_argv(["read", "/proc/self/stat"])[0])) != 0:
+        raise Fail("the caller's terminal is the controlling terminal inside")
+
+
+def terminal(r):
+    """The controlling terminal's number in what /proc/self/stat said."""
+    return int(r.out.rpartition(")")[2].split()[4])
 
 
 @case(31, "terminal escapes in output", "secrets")

@@ -30,6 +30,9 @@ import cases_life   # noqa: F401
 class Suite:
     def __init__(self, args):
         self.outside_only = args.outside_only
+        for name, path in (("probe", args.probe), ("bawn", args.bawn)):
+            if not (path and os.path.exists(path)) and not (name == "bawn" and self.outside_only):
+                sys.exit(f"Bail out! no {name} at '{path}': set $BAWN and $ESCAPE_PROBE")
         self.base = tempfile.mkdtemp(prefix="bawn-escape-", dir=args.dir)
         os.chmod(self.base, 0o755)
         self.env = {k: os.environ[k] for k in ("BAWN_HOLE",) if k in os.environ}
@@ -41,8 +44,6 @@ class Suite:
 
     def take(self, path, name):
         """A copy that every identity can reach and nobody but its owner can change."""
-        if not path or not os.path.exists(path):
-            sys.exit(f"Bail out! no {name} at '{path}': set $BAWN and $ESCAPE_PROBE")
         to = f"{self.base}/{name}"
         shutil.copy(path, to)
         os.chmod(to, 0o755)
