@@ -166,6 +166,7 @@ def _(t):
 def _(t):
     n = f"two-{os.path.basename(t.suite.base)}-{os.path.basename(t.base)}"
     key = 0x43000000 + (os.getpid() % 4096) * 4096 + int(os.path.basename(t.base))
+    t.keys.append(key)
     other = t.base + "/repo2"
     t.dir(other)
     for p in (f"/tmp/{n}", f"/dev/shm/{n}", f"/tmp/{n}.s"):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a case of the escape suite works with: its own directory, an identity, a tier, two ways to run a command."""
 
+import ctypes
 import json
 import os
 import re
@@ -34,6 +35,22 @@ class Fail(Exception):
 
 class OutsideOnly(Exception):
     pass
+
+
+def clean_ipc(key):
+    """Remove System V objects and the queue that belong to `key`, if there are any."""
+    libc = ctypes.CDLL(None)
+    for get, ctl, args in ((libc.shmget, libc.shmctl, (0, 0)), (libc.msgget, libc.msgctl, (0,))):
+        i = get(key, *args)
+        if i >= 0:
+            ctl(i, 0, None)
+    i = libc.semget(key, 0, 0)
+    if i >= 0:
+        libc.semctl(i, 0, 0)
+    try:
+        ctypes.CDLL("librt.so.1").mq_unlink(f"/bawn-escape-{key}".encode())
+    except OSError:
+        libc.mq_unlink(f"/bawn-escape-{key}".encode())
 
 
 class Case:
@@ -88,6 +105,7 @@ class Box:
         self.acts = 0
         self.skipped = []
         self.failed = []
+        self.keys = []
         self.procs = []
         self.socks = []
         self.extra = []
@@ -387,3 +405,5 @@ class Box:
         self.end(self.marked(self.base + "/"))
         for path in self.extra:
             self.gone(path)
+        for key in self.keys:
+            clean_ipc(key)
