@@ -161,6 +161,15 @@ def _(t):
     r = on_terminal(t, t.bawn_argv(["tty"])[0])
     if r.what not in {"ENXIO", "ENOENT", "EACCES", "EPERM", "ENODEV"}:
         raise Fail(f"/dev/tty: {r}")
+    if terminal(on_terminal(t, t.cmd(["read", "/proc/self/stat"]))) == 0:
+        raise Skip("/proc does not tell the terminal outside")
+    if terminal(on_terminal(t, t.bawn_argv(["read", "/proc/self/stat"])[0])) != 0:
+        raise Fail("the caller's terminal is the controlling terminal inside")
+
+
+def terminal(r):
+    """The controlling terminal's number in what /proc/self/stat said."""
+    return int(r.out.rpartition(")")[2].split()[4])
 
 
 @case(31, "terminal escapes in output", "secrets")
@@ -278,7 +287,7 @@ def _(t):
         if r and r.what == "killed" and act.startswith("memory") and r.limit != "memory":
             raise Fail(f"{act}: killed, but the result names the limit '{r.limit}'")
     t.attack(["fill", f"/dev/shm/fill-{os.path.basename(t.suite.base)}", 256], errs=errs | {"ENOENT", "EACCES"}, limits=("memory", "disk"),
-             opts=["--memory", "64m"], outside=["fill", t.out + "/fill", 64])
+             opts=["--memory", "64m", "--disk", "64m"], outside=["fill", t.out + "/fill", 64])
     t.works(["memory", 16], opts=["--memory", "64m"])
 
 

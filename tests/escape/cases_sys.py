@@ -216,7 +216,7 @@ def _(t):
 def _(t):
     acts = ["chage -l $(id -un)", "sudo -n true", "ping -c1 -W1 127.0.0.1", "pkexec --version >/dev/null; pkexec true"]
     if t.identity == "root":
-        acts = ["su -s /bin/sh nobody -c true", "setpriv --reuid=1 true", "chroot / true", "nice -n -5 sh -c '[ $(nice) = -5 ]'"]
+        acts = ["su -s /bin/sh nobody -c true", "setpriv --reuid=1 true", "nice -n -5 sh -c '[ $(nice) = -5 ]'"]
     for act in acts:
         if shutil.which(act.split()[0]):
             t.attack(act, errs={"exit", "killed"})
@@ -228,6 +228,7 @@ def _(t):
 @case(53, "System V and POSIX objects of the host", "ipc")
 def _(t):
     key = 0x42000000 + (os.getpid() % 4096) * 4096 + int(os.path.basename(t.base))
+    t.keys.append(key)
     p = t.popen(t.cmd(["ipc-make", key, 60]))
     mq = p.stdout.readline().decode().strip()
     p.stdout.readline()
@@ -238,25 +239,6 @@ def _(t):
         t.attack(["mq", f"/bawn-escape-{key}"], errs=errs)
     else:
         t.skip_act(f"message queue: {mq}")
-    os.kill(p.pid, 9)
-    p.wait()
-    clean_ipc(key)
-
-
-def clean_ipc(key):
-    import ctypes
-    libc = ctypes.CDLL(None)
-    for get, ctl, args in ((libc.shmget, libc.shmctl, (0, 0)), (libc.msgget, libc.msgctl, (0,))):
-        i = get(key, *args)
-        if i >= 0:
-            ctl(i, 0, None)
-    i = libc.semget(key, 0, 0)
-    if i >= 0:
-        libc.semctl(i, 0, 0)
-    try:
-        ctypes.CDLL("librt.so.1").mq_unlink(f"/bawn-escape-{key}".encode())
-    except OSError:
-        libc.mq_unlink(f"/bawn-escape-{key}".encode())
 
 
 @case(54, "page cache shared with protected files", "fs.write")

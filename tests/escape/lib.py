@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a case of the escape suite works with: its own directory, an identity, a tier, two ways to run a command."""
 
+import ctypes
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -33,6 +35,22 @@ class Fail(Exception):
 
 class OutsideOnly(Exception):
     pass
+
+
+def clean_ipc(key):
+    """Remove System V objects and the queue that belong to `key`, if there are any."""
+    libc = ctypes.CDLL(None)
+    for get, ctl, args in ((libc.shmget, libc.shmctl, (0, 0)), (libc.msgget, libc.msgctl, (0,))):
+        i = get(key, *args)
+        if i >= 0:
+            ctl(i, 0, None)
+    i = libc.semget(key, 0, 0)
+    if i >= 0:
+        libc.semctl(i, 0, 0)
+    try:
+        ctypes.CDLL("librt.so.1").mq_unlink(f"/bawn-escape-{key}".encode())
+    except OSError:
+        libc.mq_unlink(f"/bawn-escape-{key}".encode())
 
 
 class Case:
@@ -86,6 +104,8 @@ class Box:
         self.base = base
         self.acts = 0
         self.skipped = []
+        self.failed = []
+        self.keys = []
         self.procs = []
         self.socks = []
         self.extra = []
@@ -225,14 +245,25 @@ class Box:
         argv, result = self.bawn_argv(act, opts, workspace, probe)
         self.last = self.finish(self.popen(argv, **kw), timeout, result)
         if self.last.code == 125 and not refused:
+            lacks = re.search(r"cannot enforce (\S+)", self.last.err)
+            if lacks and self.tier == "landlock":
+                raise Skip(f"control {lacks[1]} not claimed by landlock tier with {' '.join(map(str, opts))}")
             raise Fail(f"bawn refused: {self.last.err.strip()[:300]}")
         return self.last
 
-    def attack(self, act, errs=PATH, opts=(), setup=None, canary=None, outside=None, limits=(), **kw):
+    def attack(self, act, **kw):
         """
         The same act outside, where it must work, and inside, where it must fail with one of `errs` or hit one of
-        `limits`. Returns the inside result, or None when there was none.
+        `limits`. Returns the inside result, or None when there was none. A failure does not end the case: the
+        other acts are of interest as well.
         """
+        try:
+            return self.one_attack(act, **kw)
+        except Fail as e:
+            self.failed.append(str(e))
+            return None
+
+    def one_attack(self, act, errs=PATH, opts=(), setup=None, canary=None, outside=None, limits=(), **kw):
         if setup:
             setup()
         r = self.host(act if outside is None else outside)
@@ -374,3 +405,5 @@ class Box:
         self.end(self.marked(self.base + "/"))
         for path in self.extra:
             self.gone(path)
+        for key in self.keys:
+            clean_ipc(key)

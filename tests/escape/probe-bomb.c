@@ -80,7 +80,7 @@ static long touch(char *p, size_t len)
 		return -errno;
 	for (size_t i = 0; i < len; i += 4096)
 		p[i] = 1;
-	probe_nap(300);
+	probe_nap(1000);
 	return 0;
 }
 

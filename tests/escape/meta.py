@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+Who tests the tests: takes one control away at a time and requires that the escape suite notices. $BAWN_HOLES_BIN is
+bawn compiled with -DBAWN_HOLES, which leaves out what $BAWN_HOLE names ("a+b": both, where one wall stands behind
+another). A row that is skipped notices nothing. Speaks TAP.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# hole: (tier, rows that must notice)
+HOLES = {
+    "landlock": ("landlock", (1, 15)),
+    "seccomp": ("native", (39, 45, 60)),
+    "mounts-ro+landlock": ("native", (1, 5)),
+    "protect": ("native", (6, 8)),
+    "guards": ("native", (7, 47)),
+    "hide": ("native", (11, 16, 23)),
+    "caps": ("native", (51, 52)),
+    "nnp": ("native", (51,)),
+    "netns+landlock": ("native", (57, 62)),
+    "pidns+landlock": ("native", (27, 29, 97)),
+    "ipcns": ("native", (53,)),
+    "env": ("native", (43, 44)),
+    "memory": ("native", (36,)),
+    "processes": ("native", (35, 55)),
+    "files": ("native", (35, 55)),
+    "disk": ("native", (24,)),
+    "time": ("native", (37, 100)),
+    "output": ("native", (38,)),
+    "closefds": ("native", (13, 59)),
+    "setsid": ("native", (30,)),
+}
+
+# The kernel itself insists on these: Landlock and seccomp cannot be loaded without no_new_privs.
+KERNEL = {"nnp"}
+
+
+def suite(binary, tier, rows, hole=None):
+    """(failed, passed, skipped) names of cases, the receipt left out."""
+    env = {k: v for k, v in os.environ.items() if k != "BAWN_HOLE"}
+    env["BAWN"] = binary
+    if hole:
+        env["BAWN_HOLE"] = hole
+    who = "root" if os.geteuid() == 0 else "user"
+    cmd = [sys.executable, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "run.py"), "--tier", tier,
+           "--identity", who]
+    for r in rows:
+        cmd += ["--row", str(r)]
+    run = subprocess.run(cmd, env=env, capture_output=True, text=True, timeout=600)
+    out = run.stdout
+    if not out.startswith("1.."):
+        sys.exit(f"Bail out! the suite did not start: {(out + run.stderr).strip()[:200]}")
+    failed, passed, skipped = [], [], []
+    for line in out.splitlines():
+        m = re.match(r"(not ok|ok) \d+ - (r\d+ .*?)(?: # SKIP (.*))?$", line)
+        if not m or m[2].startswith("r00"):
+            continue
+        (skipped if m[3] else passed if m[1] == "ok" else failed).append(m[2])
+    return failed, passed, skipped
+
+
+def refused(binary, tier, hole):
+    """Starts with everything and does not without `hole`: no case is needed to notice."""
+    with tempfile.TemporaryDirectory() as d:
+        def start(**env):
+            return subprocess.run([binary, "run", "--backend", tier, "--workspace", d, "--", "/bin/true"], cwd=d,
+                                  env={"PATH": os.environ["PATH"], "HOME": d, **env}, capture_output=True).returncode
+        return start() == 0 and start(BAWN_HOLE=hole) == 125
+
+
+def main():
+    binary = os.environ.get("BAWN_HOLES_BIN")
+    if not binary or not os.path.exists(binary):
+        print(f"Bail out! no program at '{binary}': set $BAWN_HOLES_BIN")
+        return 1
+    only = sys.argv[1:]
+    todo = {h: v for h, v in HOLES.items() if not only or h in only}
+    count = {"ok": 0, "fail": 0, "skip": 0}
+    print(f"1..{len(todo)}", flush=True)
+    for n, (hole, (tier, rows)) in enumerate(todo.items(), 1):
+        # What is red without a hole proves nothing about it.
+        before = set(suite(binary, tier, rows)[0])
+        failed, passed, skipped = suite(binary, tier, rows, hole)
+        new = [f for f in failed if f not in before]
+        if new:
+            count["ok"] += 1
+            print(f"ok {n} - without {hole}: {len(new)} of {len(failed) + len(passed)} cases notice")
+        elif not passed and not failed and refused(binary, tier, hole):
+            good = hole in KERNEL
+            count["ok" if good else "fail"] += 1
+            print(f"{'ok' if good else 'not ok'} {n} - without {hole}: bawn does not start, so no case was tried")
+        elif not passed and not failed:
+            count["skip"] += 1
+            print(f"ok {n} - without {hole} # SKIP every case of rows {rows} is skipped here")
+        else:
+            count["fail"] += 1
+            print(f"not ok {n} - without {hole}: nothing notices")
+            for name in passed:
+                print(f"#   passed: {name}")
+        for name in new:
+            print(f"#   noticed by {name}")
+        for name in sorted(before):
+            print(f"#   red without a hole as well: {name}")
+        sys.stdout.flush()
+    print(f"# {count['ok']} passed, {count['fail']} failed, {count['skip']} skipped")
+    return 1 if count["fail"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
