@@ -349,7 +349,7 @@ int bawn_susp_follow_all(const struct bawn_susp *s, struct bawn_place *p)
 	for (int i = 0; i < LINKS_MAX && p->whole < 0; i++) {
 		_cleanup_close_ int fd = -1;
 		bool slash = p->slash;
-		char text[PATH_MAX];
+		char text[PATH_MAX] = "";
 		struct stat st;
 		int base = -1, r;
 

@@ -96,7 +96,7 @@ int bawn_seccomp_load(const struct sock_fprog *prog, bool listener, struct bawn_
 		r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, prog);
 	if (r < 0)
 		return bawn_fail(
-			err, BAWN_ERR_BACKEND, -errno, "loading the system call filter failed");
+			err, BAWN_ERR_BACKEND, -errno, "loading the system call filter failed: %m");
 	return (int)r;
 }
 

@@ -4,6 +4,9 @@
  * broker. Every result, errno, descriptor flag and the trees afterwards must be the same.
  */
 
+/* NOLINTBEGIN(android-cloexec-*,concurrency-mt-unsafe,performance-no-int-to-ptr,readability-function-size):
+ * calls are made as the commands of the world make them, one per line */
+
 #include <ftw.h>
 
 #include <linux/fs.h>
@@ -644,3 +647,6 @@ TEST(same_as_root_when_all_opens_are_brokered)
 		SKIP("needs root");
 	same(false, &plan);
 }
+
+/* NOLINTEND(android-cloexec-*,concurrency-mt-unsafe,performance-no-int-to-ptr,readability-function-size)
+ */
