@@ -68,6 +68,8 @@ static void every_way(void *arg)
 	REFUSED(open(".claude", O_CREAT | O_WRONLY, 0644));
 	REFUSED(open(".claude", O_CREAT | O_EXCL | O_RDWR, 0644));
 	REFUSED(creat(".claude", 0644));
+	ASSERT_EQ(open(".claude", O_CREAT | O_PATH, 0644), -1); /* the kernel ignores O_CREAT */
+	ASSERT_EQ(errno, ENOENT);
 	REFUSED(symlink("other", ".claude"));
 	REFUSED(mkfifo(".claude", 0644));
 	REFUSED(mknod(".claude", S_IFREG | 0644, 0));
