@@ -184,9 +184,8 @@ static int rewrite(const struct bawn_susp *s, int *base, const char **path)
 		return 0;
 	if ((rest = after(own, "cwd")) || (rest = after(own, "root"))) {
 		fd = openat(s->proc, own[0] == 'r' ? "root" : "cwd", O_PATH | O_CLOEXEC);
-	} else if (strcmp(own, "exe") == 0) {
+	} else if ((rest = after(own, "exe"))) {
 		fd = openat(s->proc, "exe", O_PATH | O_CLOEXEC);
-		rest = own + 3;
 	} else if (after(own, "fd") && after(own, "fd")[0]) {
 		char *end = NULL;
 		const char *num = after(own, "fd");

@@ -461,6 +461,14 @@ static void reads(void)
 	OPEN(open("/proc/self/mountinfo", O_RDONLY));
 	OPEN(open("/dev/fd", O_RDONLY));
 	OPEN(open("/dev/null", O_RDWR));
+	OPEN(open("/proc/self/cwd/", O_RDONLY | O_NOFOLLOW));
+	OPEN(open("/proc/self/cwd/", O_CREAT | O_RDONLY, 0644));
+	OPEN(open("/proc/self/exe/", O_RDONLY));
+	OPEN(open("/dev/fd/2/", O_RDONLY));
+	OPEN(open("/", O_CREAT | O_EXCL | O_RDONLY, 0644));
+	OPEN(open("d1/.", O_CREAT | O_EXCL | O_RDONLY, 0644));
+	OPEN(open("d1/", O_CREAT | O_EXCL | O_RDONLY, 0644));
+	OPEN(open("to-dir/", O_RDONLY | O_NOFOLLOW));
 	OPEN(open("missing", O_RDONLY));
 	OPEN(open("a/x", O_RDONLY));
 }
