@@ -30,15 +30,26 @@ static bool put(FILE *f, const char *name, int r, struct sock_filter *prog, size
 	return true;
 }
 
-static bool put_base(FILE *f, const char *name, bool inet, bool unix_sockets)
+static bool put_base(FILE *f, const char *name, const struct bawn_seccomp_profile *p)
 {
-	struct bawn_seccomp_profile p = {.inet = inet, .unix_sockets = unix_sockets};
 	struct sock_filter *prog = NULL;
 	size_t n = 0;
-	int r = bawn_seccomp_build_base(&p, &prog, &n);
+	int r = bawn_seccomp_build_base(p, &prog, &n);
 
 	return put(f, name, r, prog, n);
 }
+
+static const struct {
+	const char *name;
+	struct bawn_seccomp_profile profile;
+} bases[] = {
+	{"full", {.inet = true, .unix_sockets = true}},
+	{"full_noexec", {.inet = true, .unix_sockets = true, .memfd_noexec = true}},
+	{"closed", {.unix_sockets = true}},
+	{"closed_noexec", {.unix_sockets = true, .memfd_noexec = true}},
+	{"none", {0}},
+	{"none_noexec", {.memfd_noexec = true}},
+};
 
 static bool put_notify(FILE *f, const char *name, enum bawn_broker_mode mode)
 {
@@ -52,7 +63,7 @@ static bool put_notify(FILE *f, const char *name, enum bawn_broker_mode mode)
 int main(int argc, char *argv[])
 {
 	FILE *f = argc == 2 ? fopen(argv[1], "we") : NULL;
-	bool ok;
+	bool ok = true;
 
 	if (!f) {
 		(void)fprintf(stderr, "usage: gen-seccomp HEADER\n");
@@ -61,9 +72,9 @@ int main(int argc, char *argv[])
 	(void)fprintf(f, "/* Made by tools/gen-seccomp.c. */\n#pragma once\n#if !defined(" MACHINE
 			 ")\n#error \"generated for another architecture\"\n#endif\n"
 			 "#include <linux/filter.h>\n");
-	ok = put_base(f, "full", true, true) && put_base(f, "closed", false, true) &&
-	     put_base(f, "none", false, false) &&
-	     put_notify(f, "notify_create", BAWN_BROKER_CREATE) &&
+	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
+		ok = ok && put_base(f, bases[i].name, &bases[i].profile);
+	ok = ok && put_notify(f, "notify_create", BAWN_BROKER_CREATE) &&
 	     put_notify(f, "notify_write", BAWN_BROKER_WRITE) &&
 	     put_notify(f, "notify_all", BAWN_BROKER_ALL);
 	if (fclose(f) != 0)

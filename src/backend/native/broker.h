@@ -13,7 +13,13 @@
  * In the Landlock tier (no mounts of our own) the broker also guards existing protected and denied
  * paths, for every call that opens or changes a path.
  *
- * Runs in: the sandbox's init. Single-threaded: renames cannot race with checks.
+ * Not covered: execve (it cannot be done on behalf of another; Landlock decides about it), bind()
+ * of a Unix socket (makes a socket, never a file or directory), and O_PATH opens, which give no
+ * access. A caller that is not dumpable cannot be read and gets EACCES.
+ *
+ * Runs in: the sandbox's init, which must be able to read /proc. Opening a FIFO, or a file with a
+ * lease, forks a child that answers later: the init reaps it like any other. Single-threaded:
+ * renames cannot race with checks.
  */
 
 #include <stdbool.h>

@@ -278,14 +278,22 @@ int bawn_guard_check(const struct bawn_susp *s, const struct bawn_place *p, enum
 /* The kernel refused: mostly a place that is not writable. Tell what would help. */
 void bawn_guard_failed(const struct bawn_susp *s, const struct bawn_place *p, int error)
 {
-	char path[PLACE_MAX];
+	_cleanup_buf_ struct bawn_buf why = {0};
+	char path[PLACE_MAX], dir[PLACE_MAX], *slash;
 
 	if ((error != -EROFS && error != -EACCES) || s->b->failures_told >= FAILURES_MAX ||
 		place_of(p, path) < 0)
 		return;
 	s->b->failures_told++;
-	tell(s->b, BAWN_CTL_FS_WRITE, "writing", path,
-		"it is outside the writable directories; the operator can allow it with --rw");
+	(void)snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash && slash > dir)
+		*slash = 0;
+	bawn_buf_puts(&why, "it is outside the writable directories; the operator can allow it "
+			    "with --rw ");
+	bawn_buf_escape(&why, dir, strlen(dir));
+	if (!why.failed)
+		tell(s->b, BAWN_CTL_FS_WRITE, "writing", path, why.data);
 }
 
 static bool beyond(const struct sockaddr_storage *a, char *dst, size_t size)

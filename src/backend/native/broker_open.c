@@ -221,14 +221,16 @@ static int open_step(struct opening *o)
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 	int base = o->base, r;
+	bool slash;
 
 	o->base = -1;
-	r = bawn_susp_locate(o->s, base, o->path, !(o->flags & O_NOFOLLOW), &p);
+	slash = o->path[strlen(o->path) - 1] == '/';
+	r = bawn_susp_locate(o->s, base, o->path, slash || !(o->flags & O_NOFOLLOW), &p);
 	if (r < 0)
 		return r;
-	if (p.slash && (o->flags & O_CREAT))
+	if (slash && (o->flags & O_CREAT) && p.name[0] != '/')
 		return -EISDIR;
-	o->need_dir |= p.slash;
+	o->need_dir |= slash;
 	fd = p.whole >= 0 ? fcntl(p.whole, F_DUPFD_CLOEXEC, 3)
 			  : openat(p.dir, p.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)

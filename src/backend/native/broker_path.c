@@ -184,9 +184,8 @@ static int rewrite(const struct bawn_susp *s, int *base, const char **path)
 		return 0;
 	if ((rest = after(own, "cwd")) || (rest = after(own, "root"))) {
 		fd = openat(s->proc, own[0] == 'r' ? "root" : "cwd", O_PATH | O_CLOEXEC);
-	} else if (strcmp(own, "exe") == 0) {
+	} else if ((rest = after(own, "exe"))) {
 		fd = openat(s->proc, "exe", O_PATH | O_CLOEXEC);
-		rest = own + 3;
 	} else if (after(own, "fd") && after(own, "fd")[0]) {
 		char *end = NULL;
 		const char *num = after(own, "fd");
@@ -349,7 +348,7 @@ int bawn_susp_follow_all(const struct bawn_susp *s, struct bawn_place *p)
 	for (int i = 0; i < LINKS_MAX && p->whole < 0; i++) {
 		_cleanup_close_ int fd = -1;
 		bool slash = p->slash;
-		char text[PATH_MAX];
+		char text[PATH_MAX] = "";
 		struct stat st;
 		int base = -1, r;
 

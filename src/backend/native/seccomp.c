@@ -26,8 +26,10 @@ static bool any(const char *const *list)
 static struct sock_fprog ready_program(const struct bawn_seccomp_profile *p)
 {
 	if (p->inet)
-		return PROG(bawn_prog_full);
-	return p->unix_sockets ? PROG(bawn_prog_closed) : PROG(bawn_prog_none);
+		return p->memfd_noexec ? PROG(bawn_prog_full_noexec) : PROG(bawn_prog_full);
+	if (p->unix_sockets)
+		return p->memfd_noexec ? PROG(bawn_prog_closed_noexec) : PROG(bawn_prog_closed);
+	return p->memfd_noexec ? PROG(bawn_prog_none_noexec) : PROG(bawn_prog_none);
 }
 
 int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
@@ -45,7 +47,7 @@ int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct
 	size_t n = 0;
 	int r;
 
-	if (!any(p.allow) && !any(p.deny) && !p.memfd_noexec) {
+	if (!any(p.allow) && !any(p.deny)) {
 		*ret = ready_program(&p);
 		return 0;
 	}
@@ -96,7 +98,7 @@ int bawn_seccomp_load(const struct sock_fprog *prog, bool listener, struct bawn_
 		r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, prog);
 	if (r < 0)
 		return bawn_fail(
-			err, BAWN_ERR_BACKEND, -errno, "loading the system call filter failed");
+			err, BAWN_ERR_BACKEND, -errno, "loading the system call filter failed: %m");
 	return (int)r;
 }
 

@@ -20,10 +20,12 @@
 /*
  * The base filter: an allow-list (unknown calls: ENOSYS), EPERM for the dangerous ones, arguments
  * checked (clone flags, clone3 → ENOSYS, socket families, ioctl TIOCSTI/TIOCLINUX, personality,
- * prctl …), any other architecture and x32 kill the process. `tier` and the plan decide about
+ * mknod), any other architecture and x32 kill the process. `tier` and the plan decide about
  * sockets: in the Landlock tier AF_INET/AF_INET6 are refused, and AF_UNIX socket() too (socketpair
  * stays) unless plan->unix_open. plan->sys_allow / sys_deny / net_closed / n_no_exec (memfd_create
- * with MFD_EXEC) are honoured. *ret points to static memory or to memory from the arena.
+ * only with MFD_NOEXEC_SEAL) are honoured; only sys_allow and sys_deny make a program at run time
+ * (some milliseconds). sys_allow does not open sockets: that is the network's setting. *ret points
+ * to static memory or to memory from the arena.
  */
 int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
 	struct bawn_error *err);

@@ -94,7 +94,7 @@ static void load_base(const struct bawn_plan *plan)
 static int brokered(const struct bawn_plan *plan, void (*fn)(void *), void *arg)
 {
 	struct bawn_broker *b = NULL;
-	int sock[2], st = 0, before = dup(0), after;
+	int sock[2], st = 0, before = fcntl(0, F_DUPFD_CLOEXEC, 0), after;
 	pid_t pid;
 
 	(void)fflush(stdout);
@@ -123,7 +123,7 @@ static int brokered(const struct bawn_plan *plan, void (*fn)(void *), void *arg)
 			break;
 	}
 	(void)bawn_broker_free(b);
-	after = dup(0);
+	after = fcntl(0, F_DUPFD_CLOEXEC, 0);
 	ASSERT_EQ(after, before); /* no descriptor is left behind */
 	(void)close(after);
 	ASSERT_EQ(waitpid(pid, &st, 0), pid);

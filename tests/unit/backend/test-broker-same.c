@@ -4,6 +4,9 @@
  * broker. Every result, errno, descriptor flag and the trees afterwards must be the same.
  */
 
+/* NOLINTBEGIN(android-cloexec-*,concurrency-mt-unsafe,performance-no-int-to-ptr,readability-function-size):
+ * calls are made as the commands of the world make them, one per line */
+
 #include <ftw.h>
 
 #include <linux/fs.h>
@@ -458,6 +461,14 @@ static void reads(void)
 	OPEN(open("/proc/self/mountinfo", O_RDONLY));
 	OPEN(open("/dev/fd", O_RDONLY));
 	OPEN(open("/dev/null", O_RDWR));
+	OPEN(open("/proc/self/cwd/", O_RDONLY | O_NOFOLLOW));
+	OPEN(open("/proc/self/cwd/", O_CREAT | O_RDONLY, 0644));
+	OPEN(open("/proc/self/exe/", O_RDONLY));
+	OPEN(open("/dev/fd/2/", O_RDONLY));
+	OPEN(open("/", O_CREAT | O_EXCL | O_RDONLY, 0644));
+	OPEN(open("d1/.", O_CREAT | O_EXCL | O_RDONLY, 0644));
+	OPEN(open("d1/", O_CREAT | O_EXCL | O_RDONLY, 0644));
+	OPEN(open("to-dir/", O_RDONLY | O_NOFOLLOW));
 	OPEN(open("missing", O_RDONLY));
 	OPEN(open("a/x", O_RDONLY));
 }
@@ -644,3 +655,6 @@ TEST(same_as_root_when_all_opens_are_brokered)
 		SKIP("needs root");
 	same(false, &plan);
 }
+
+/* NOLINTEND(android-cloexec-*,concurrency-mt-unsafe,performance-no-int-to-ptr,readability-function-size)
+ */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The filters: decisions by a small interpreter of the programs, then real programs under them. */
 
+/* NOLINTBEGIN(readability-function-size,performance-no-int-to-ptr): an interpreter is one switch;
+ * asserts count as branches */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -301,6 +304,30 @@ TEST(net_closed)
 	CHECK(&p, closed_net);
 }
 
+TEST(no_exec)
+{
+	static const struct row want[] = {
+		{"memfd plain", NATIVE, SYS_memfd_create, 0, 1, 0, NO(EPERM)},
+		{"memfd exec", NATIVE, SYS_memfd_create, 0, 0x11, 0, NO(EPERM)},
+		{"memfd sealed", NATIVE, SYS_memfd_create, 0, 9, 0, ALLOW},
+		{"memfd both", NATIVE, SYS_memfd_create, 0, 0x19, 0, NO(EPERM)},
+		{"mount", NATIVE, SYS_mount, 0, 0, 0, NO(EPERM)},
+	};
+	struct bawn_plan plan = {.tier = BAWN_TIER_FULL, .n_no_exec = 1};
+	struct sock_fprog p = base_of(&plan);
+
+	CHECK(&p, want);
+	CHECK(&p, open_net);
+	plan.net_closed = true;
+	p = base_of(&plan);
+	CHECK(&p, want);
+	CHECK(&p, closed_net);
+	plan.tier = BAWN_TIER_LANDLOCK;
+	p = base_of(&plan);
+	CHECK(&p, want);
+	CHECK(&p, no_net);
+}
+
 TEST(policy_changes)
 {
 	static const char *const allow[] = {"ptrace", "personality", "socket", "vserver", NULL};
@@ -485,3 +512,5 @@ TEST(refusal_is_real)
 	ASSERT_EQ(socket(AF_NETLINK, SOCK_RAW, 0), -1);
 	ASSERT_EQ(errno, EAFNOSUPPORT);
 }
+
+/* NOLINTEND(readability-function-size,performance-no-int-to-ptr) */
