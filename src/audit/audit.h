@@ -4,8 +4,12 @@
 /*
  * Append-only JSON lines. Each record carries `seq`, `prev` (the hash of the record before, 64
  * zeros for the first) and, last, `hash`: SHA-256 of the line's bytes before `,"hash":`. Next to
- * the log, in <log>.head, stand the last seq and hash, so that a cut tail is seen. Many processes
- * may append: the log is locked (flock) per record. No secrets: inputs are hashed by the caller.
+ * the log, in <log>.head, stand the last seq and hash and the log's size, so that a cut tail is
+ * seen. The next record continues from the head, not from what is left of the log, and one written
+ * without a head says `"head_lost":true`: damage stays visible. Whoever can write both files can
+ * still go back to an older pair; only a hash kept elsewhere (`expect` below) shows that. Many
+ * processes may append: the log is locked (flock) per record, at most ten seconds. No secrets:
+ * inputs are hashed by the caller.
  */
 
 #include <stdbool.h>
@@ -32,8 +36,9 @@ const char *bawn_audit_path(const struct bawn_audit *au);
  * Append one record. `members` are the record's own JSON members without braces, already valid JSON
  * ("\"event\":\"start\",\"run\":\"…\""); schema, seq, time, prev and hash are added here. Either
  * the whole record is in the log and the head is updated, or neither (a short write is cut off
- * again). Keeps some room allocated ahead, so that the record of a run's end fits when the disk
- * fills up during the run.
+ * again). Keeps some room allocated ahead: the first record through a handle fails unless there is
+ * room behind it, so use one handle for a run's start and end, and the end fits when the disk fills
+ * up during the run.
  */
 int bawn_audit_append(struct bawn_audit *au, const char *members, struct bawn_error *err);
 
@@ -41,7 +46,9 @@ struct bawn_audit_report {
 	uint64_t records;
 	uint64_t bad_line; /* from 1; 0 when intact */
 	char head[BAWN_HEX_LEN + 1];
-	char problem[200]; /* "line 7: record was edited", "3 records missing at the end", … */
+	char problem[200]; /* "line 7: record was edited", "3 records missing at the end", …; with
+			      bad_line 0 a remark: an incomplete last line that never was a record
+			    */
 };
 
 /*
