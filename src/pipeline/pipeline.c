@@ -12,7 +12,6 @@
 #include "pipeline/choose.h"
 #include "pipeline/record.h"
 
-BAWN_DEFINE_CLEANUP(struct bawn_instance, instance, bawn_instance_free)
 BAWN_DEFINE_CLEANUP(struct bawn_audit, audit, bawn_audit_free)
 
 struct run {

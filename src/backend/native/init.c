@@ -62,8 +62,16 @@ static void tell(const struct state *s, const struct bawn_init_msg *msg)
 static int step_settle(struct state *s, struct bawn_error *err)
 {
 	sigset_t all;
+	int r;
 
 	(void)prctl(PR_SET_NAME, "bawn-init");
+	/* a process that moves itself is not made to wait for every processor, as one that is moved
+	 */
+	r = s->in->cgroup ? bawn_cgroup_enter(s->in->cgroup, s->in->born_inside) : 0;
+	if (r < 0) {
+		errno = -r;
+		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot enter the control group: %m");
+	}
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	if (!HOLE("setsid") && setsid() < 0)

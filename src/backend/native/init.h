@@ -15,6 +15,7 @@
 #include <linux/filter.h>
 
 #include "backend/backend.h"
+#include "backend/native/cgroup.h"
 
 #define BAWN_PORTS_MAX 16
 
@@ -49,6 +50,8 @@ struct bawn_init {
 	int stdio[3];
 	uid_t uid;
 	gid_t gid;
+	const struct bawn_cgroup *cgroup; /* to enter, or NULL */
+	bool born_inside;                 /* CLONE_INTO_CGROUP was used */
 	uint32_t by_cgroup; /* limits that a control group enforces: not the meter's business */
 	struct sock_fprog base;
 	struct sock_fprog notify;

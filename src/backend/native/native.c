@@ -69,12 +69,16 @@ static uint64_t clone_flags(const struct bawn_plan *plan)
 	return flags;
 }
 
-static pid_t clone_init(const struct bawn_plan *plan, int *ret_pidfd)
+static pid_t clone_init(const struct native *n, const struct bawn_init *init, int *ret_pidfd)
 {
-	struct clone_args args = {.flags = clone_flags(plan) | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
+	struct clone_args args = {.flags = clone_flags(n->plan) | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
 		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
 		.exit_signal = SIGCHLD};
 
+	if (init->born_inside) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (unsigned long long)bawn_cgroup_clone_fd(n->cgroup);
+	}
 	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
@@ -166,7 +170,7 @@ static int make_event_fd(struct native *n, struct bawn_error *err)
 static int clone_and_wait(
 	struct native *n, const struct bawn_init *init, int child, struct bawn_error *err)
 {
-	n->pid = clone_init(n->plan, &n->pidfd);
+	n->pid = clone_init(n, init, &n->pidfd);
 	if (n->pid == 0) {
 		(void)close(n->sock);
 		bawn_init_main(init);
@@ -178,12 +182,6 @@ static int clone_and_wait(
 		return n->plan->tier == BAWN_TIER_FULL
 			       ? bawn_native_no_namespaces(-r, err)
 			       : bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot make a process: %m");
-	}
-	if (n->cgroup) {
-		int r = bawn_cgroup_attach(n->cgroup, n->pid, err);
-
-		if (r < 0)
-			return r;
 	}
 	return await_ready(n, err);
 }
@@ -209,6 +207,8 @@ static int make_parts(struct native *n, struct bawn_init *init, struct bawn_erro
 	r = bawn_cgroup_new(plan, &n->cgroup, &init->by_cgroup, err);
 	if (r < 0)
 		return r;
+	init->cgroup = n->cgroup;
+	init->born_inside = n->cgroup && bawn_cgroup_clone_fd(n->cgroup) >= 0;
 	for (size_t i = 0; plan->tier == BAWN_TIER_LANDLOCK && i < plan->n_mounts; i++)
 		if (plan->mounts[i].kind == BAWN_MNT_SCRATCH) {
 			init->scratch = plan->mounts[i].dst;
@@ -307,8 +307,14 @@ static void reap(struct native *n)
 
 static uint32_t cgroup_breach(struct native *n)
 {
-	uint32_t hit = n->cgroup && !n->limit_told ? bawn_cgroup_breach(n->cgroup) : 0;
+	struct epoll_event seen[4];
+	uint32_t hit;
 
+	if (!n->cgroup)
+		return 0;
+	/* edges are shown until somebody has looked: else our caller would be woken for ever */
+	(void)epoll_wait(n->in.event_fd, seen, 4, 0);
+	hit = n->limit_told ? 0 : bawn_cgroup_breach(n->cgroup);
 	n->limit_told |= hit != 0;
 	return hit;
 }
