@@ -15,24 +15,6 @@ enum bawn_tier bawn_tier_of(const struct bawn_backend *be)
 	return !strcmp(be->name, "landlock") ? BAWN_TIER_LANDLOCK : BAWN_TIER_FULL;
 }
 
-static int choose_named(
-	const struct bawn_policy *p, struct bawn_choices *ret, struct bawn_error *err)
-{
-	const struct bawn_backend *be = bawn_backend_find(p->backend);
-	char known[160] = "";
-	size_t n = 0;
-
-	if (be) {
-		*ret = (struct bawn_choices){.v = {be}, .n = 1, .reason = "named by the policy"};
-		return 0;
-	}
-	for (size_t i = 0; (be = bawn_backend_at(i)) && n < sizeof(known); i++)
-		n += (size_t)snprintf(
-			known + n, sizeof(known) - n, "%s%s", n ? ", " : "", be->name);
-	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
-		"backend '%s' is not part of this build (it has %s)", p->backend, known);
-}
-
 /* The level that the policy asks for, by `level` and by `isolation`, whichever is stronger. */
 static enum bawn_level wanted_level(const struct bawn_policy *p)
 {
@@ -48,6 +30,28 @@ static enum bawn_level wanted_level(const struct bawn_policy *p)
 	if (p->level == BAWN_LEVEL_NONE || p->isolation == BAWN_ISO_OFF)
 		return BAWN_LEVEL_NONE;
 	return p->level > by_iso ? p->level : by_iso;
+}
+
+static int choose_named(
+	const struct bawn_policy *p, struct bawn_choices *ret, struct bawn_error *err)
+{
+	const struct bawn_backend *be = bawn_backend_find(p->backend);
+	char known[160] = "";
+	size_t n = 0;
+
+	if (be && be->level < wanted_level(p))
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"backend '%s' is of level '%s', but the policy asks for '%s'; nothing was run",
+			be->name, bawn_level_name(be->level), bawn_level_name(wanted_level(p)));
+	if (be) {
+		*ret = (struct bawn_choices){.v = {be}, .n = 1, .reason = "named by the policy"};
+		return 0;
+	}
+	for (size_t i = 0; (be = bawn_backend_at(i)) && n < sizeof(known); i++)
+		n += (size_t)snprintf(
+			known + n, sizeof(known) - n, "%s%s", n ? ", " : "", be->name);
+	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+		"backend '%s' is not part of this build (it has %s)", p->backend, known);
 }
 
 int bawn_choose(const struct bawn_policy *p, struct bawn_choices *ret, struct bawn_error *err)

@@ -21,6 +21,7 @@ struct run {
 	struct bawn_audit *audit;
 	struct bawn_instance *instance;
 	struct bawn_stdio stdio;
+	const char *own[3]; /* the audit log and its head */
 };
 
 /* call → policy → inspect → verdict */
@@ -52,7 +53,7 @@ static int understand(struct run *x)
 /* plan → backend, for one candidate */
 static int try_backend(struct run *x, const struct bawn_backend *be)
 {
-	struct bawn_plan_options o = {.tier = bawn_tier_of(be), .pty = x->in->pty};
+	struct bawn_plan_options o = {.tier = bawn_tier_of(be), .pty = x->in->pty, .own = x->own};
 	struct bawn_result *r = x->r;
 	int e;
 
@@ -115,9 +116,14 @@ static int open_audit(struct run *x)
 	int e = bawn_audit_open(
 		p ? p->audit_path : NULL, p && p->audit_sync, &x->audit, &x->r->error);
 
-	if (e >= 0)
-		x->r->audit_path = bawn_arena_strdup(x->a, bawn_audit_path(x->audit));
-	return e;
+	if (e < 0)
+		return e;
+	x->r->audit_path = bawn_arena_strdup(x->a, bawn_audit_path(x->audit));
+	x->own[0] = x->r->audit_path;
+	x->own[1] = bawn_arena_printf(x->a, "%s.head", bawn_audit_path(x->audit));
+	return x->own[0] && x->own[1]
+		       ? 0
+		       : bawn_fail(&x->r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 }
 
 static void add_note(struct bawn_result *r, const char *text)

@@ -16,7 +16,8 @@ struct plan_builder {
 	size_t mounts_cap, guards_cap;
 	struct bawn_strlist protect, deny, no_exec, writable;
 	struct bawn_git git;
-	const char *home; /* as the command sees it */
+	const char *const *own; /* further files that must not change */
+	const char *home;       /* as the command sees it */
 	bool workspace_writable;
 };
 

@@ -149,7 +149,8 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 	static int (*const parts[])(struct plan_builder *, struct bawn_error *) = {plan_make_mounts,
 		plan_make_protect, plan_make_deny, plan_make_no_exec, plan_make_nodes,
 		plan_sort_mounts, list_writable, take_settings, plan_make_env, plan_make_exe};
-	struct plan_builder b = {.a = a, .p = p, .c = c, .plan = bawn_new(a, struct bawn_plan, 1)};
+	struct plan_builder b = {
+		.a = a, .p = p, .c = c, .own = o->own, .plan = bawn_new(a, struct bawn_plan, 1)};
 	int r;
 
 	(void)v; /* every call is confined; what a verdict adds comes with inspection */

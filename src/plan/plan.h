@@ -32,6 +32,7 @@ struct bawn_mount {
 	enum bawn_mount_kind kind;
 	bool no_exec;
 	bool optional; /* skip if src does not exist */
+	bool protect;  /* BAWN_MNT_RO that keeps a protected path as it is */
 	bool pin;      /* BAWN_MNT_RW over itself only so that it cannot be renamed away */
 	const char *src;
 	const char *dst;
@@ -100,6 +101,8 @@ struct bawn_plan {
 struct bawn_plan_options {
 	enum bawn_tier tier;
 	bool pty;
+	const char *const
+		*own; /* files of ours that the command must not change; NULL-terminated or NULL */
 };
 
 int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_call *c,

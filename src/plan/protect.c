@@ -75,7 +75,11 @@ static int keep(struct plan_builder *b, const char *path, const char *rule, stru
 	if (has_mount(b, path))
 		return 0;
 	return plan_add_mount(b,
-		(struct bawn_mount){.kind = BAWN_MNT_RO, .src = path, .dst = path, .rule = rule},
+		(struct bawn_mount){.kind = BAWN_MNT_RO,
+			.protect = true,
+			.src = path,
+			.dst = path,
+			.rule = rule},
 		err);
 }
 
@@ -165,13 +169,8 @@ static int protect_ours(struct plan_builder *b, struct bawn_error *err)
 	}
 	for (size_t i = 0; r == 0 && i < b->p->n_files; i++)
 		r = protect_one(b, b->p->files[i], "policy file", err);
-	if (r == 0 && b->p->audit_path && *b->p->audit_path) {
-		const char *head = bawn_arena_printf(b->a, "%s.head", b->p->audit_path);
-
-		r = protect_one(b, b->p->audit_path, "audit log", err);
-		if (r == 0 && head)
-			r = protect_one(b, head, "audit log", err);
-	}
+	for (const char *const *own = b->own; r == 0 && own && *own; own++)
+		r = protect_one(b, *own, "audit log", err);
 	return r;
 }
 

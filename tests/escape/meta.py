@@ -36,8 +36,8 @@ HOLES = {
     "setsid": ("native", (30,)),
 }
 
-# The kernel itself insists on these: Landlock and seccomp cannot be loaded without no_new_privs.
-KERNEL = {"nnp"}
+# Nothing starts without these: Landlock and seccomp need no_new_privs, our own /proc needs the pid namespace.
+KERNEL = {"nnp", "pidns+landlock"}
 
 
 def suite(binary, tier, rows, hole=None):

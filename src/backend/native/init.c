@@ -124,7 +124,7 @@ static int step_network(struct state *s, struct bawn_error *err)
 
 	if (sethostname(s->plan->hostname, strlen(s->plan->hostname)) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot set the host name: %m");
-	if (s->plan->net_closed)
+	if (s->plan->net_closed || HOLE("netns"))
 		return 0;
 	r = bawn_wall_own_loopback(err);
 	if (r < 0)
@@ -281,7 +281,8 @@ static int command_main(void *arg)
 	sigset_t none;
 	int r;
 
-	(void)setsid();
+	if (!HOLE("setsid"))
+		(void)setsid();
 	if (p->pty)
 		(void)ioctl(0, TIOCSCTTY, 0);
 	r = own_domain(s);
@@ -295,6 +296,8 @@ static int command_main(void *arg)
 	}
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	if (HOLE("env"))
+		(void)execve(p->exe, (char *const *)(uintptr_t)p->argv, environ);
 	(void)execve(p->exe, (char *const *)(uintptr_t)p->argv, (char *const *)(uintptr_t)p->envp);
 	s->exec_errno = errno;
 	if (errno ==

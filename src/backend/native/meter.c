@@ -50,6 +50,8 @@ struct bawn_meter {
 	uint64_t page, tick_us;
 	uint64_t shm_start;
 	dev_t shm_dev; /* where memfds live */
+	const char *
+		scratch; /* a place on the private tmpfs, whose pages are memory as well; or NULL */
 	struct disk *disks;
 	size_t n_disks;
 	int64_t files_ms; /* last look at open files */
@@ -141,6 +143,9 @@ struct bawn_meter *bawn_meter_new(const struct bawn_plan *plan, uint32_t todo, b
 	m->shm_start = shm_total();
 	m->shm_dev = shm_device();
 	m->cpu_ms = bawn_now_ms();
+	for (size_t i = 0; whole_proc && !m->scratch && i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == BAWN_MNT_SCRATCH)
+			m->scratch = plan->mounts[i].dst;
 	if (bawn_proctree_init(&m->tree, whole_proc) < 0 || open_disks(m, plan) < 0)
 		return NULL;
 	count_cpu(m);
@@ -327,10 +332,19 @@ static uint64_t anon_pages(const struct bawn_meter *m, const struct bawn_proc *p
 	return resident > shared ? resident - shared : 0;
 }
 
+static uint64_t scratch_used(const struct bawn_meter *m)
+{
+	struct statvfs v;
+
+	if (!m->scratch || statvfs(m->scratch, &v) < 0 || v.f_bfree > v.f_blocks)
+		return 0;
+	return (uint64_t)(v.f_blocks - v.f_bfree) * v.f_bsize;
+}
+
 static uint64_t memory_used(const struct bawn_meter *m)
 {
 	uint64_t pages = 0;
-	uint64_t shm = shm_used(m);
+	uint64_t shm = shm_used(m) + scratch_used(m);
 
 	for (size_t i = 0; i < m->tree.n; i++)
 		pages += m->tree.v[i].pages;

@@ -64,6 +64,8 @@ static uint64_t clone_flags(const struct bawn_plan *plan)
 		return 0;
 	if (HOLE("netns"))
 		flags &= ~(uint64_t)CLONE_NEWNET;
+	if (HOLE("pidns"))
+		flags &= ~(uint64_t)CLONE_NEWPID;
 	if (HOLE("ipcns"))
 		flags &= ~(uint64_t)CLONE_NEWIPC;
 	return flags;
@@ -241,7 +243,8 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	int pair[2];
 	int r;
 
-	n->plan = plan;
+	plan = bawn_holes_in(plan);
+	init.plan = n->plan = plan;
 	n->in.event_fd = n->in.pty_fd = n->sock = n->pidfd = -1;
 	n->scratch = BAWN_SCRATCH_NONE;
 	for (size_t i = 0; i < BAWN_PORTS_MAX; i++)

@@ -229,7 +229,8 @@ static int bind(
 
 static int do_ro(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
 {
-	uint64_t ro = HOLE("mounts-ro") ? 0 : MOUNT_ATTR_RDONLY;
+	bool hole = HOLE("mounts-ro") || (m->protect && HOLE("protect"));
+	uint64_t ro = hole ? 0 : MOUNT_ATTR_RDONLY;
 
 	return bind(b, m,
 		ro | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->no_exec ? MOUNT_ATTR_NOEXEC : 0),

@@ -19,6 +19,8 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 
+#define INODE_COST 4096u /* so that a flood of empty files is seen as well */
+
 static inline void cleanup_dir_p(DIR **d)
 {
 	if (*d)
@@ -167,7 +169,7 @@ uint64_t bawn_scratch_usage(const char *path, uint64_t enough)
 		return 0;
 	for (FTSENT *e; used <= enough && (e = fts_read(fts));)
 		if (e->fts_info != FTS_DP && e->fts_statp)
-			used += (uint64_t)e->fts_statp->st_blocks * 512u;
+			used += INODE_COST + (uint64_t)e->fts_statp->st_blocks * 512u;
 	(void)fts_close(fts);
 	return used;
 }
