@@ -190,38 +190,68 @@ static int compare(const void *va, const void *vb)
 	return a->order < b->order ? -1 : 1;
 }
 
+/* True if something denied lies above: nothing can be placed in it, and nothing needs to. */
+static bool is_buried(const struct bawn_plan *plan, const struct bawn_mount *m)
+{
+	for (size_t i = 0; m->kind != BAWN_MNT_HIDE && i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == BAWN_MNT_HIDE &&
+			bawn_path_under(m->dst, plan->mounts[i].dst))
+			return true;
+	return false;
+}
+
 /* Parents first, else as added: a bind clones the host's tree and would cover what was made below
  * it. */
 int plan_sort_mounts(struct plan_builder *b, struct bawn_error *err)
 {
 	struct bawn_plan *plan = b->plan;
 	struct ranked *r = bawn_new(b->a, struct ranked, plan->n_mounts + 1);
+	size_t n = 0;
 
 	if (!r)
 		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < plan->n_mounts; i++)
-		r[i] = (struct ranked){plan->mounts[i], depth_of(plan->mounts[i].dst), i};
+		if (!is_buried(plan, &plan->mounts[i]))
+			r[n++] = (struct ranked){plan->mounts[i], depth_of(plan->mounts[i].dst), i};
+	plan->n_mounts = n;
 	qsort(r, plan->n_mounts, sizeof(*r), compare);
 	for (size_t i = 0; i < plan->n_mounts; i++)
 		plan->mounts[i] = r[i].m;
 	return 0;
 }
 
-static int add_whole_root(struct plan_builder *b, struct bawn_error *err)
+/* The host's root as it is, less the kernel's knobs. */
+static int add_whole(struct plan_builder *b, struct bawn_error *err)
 {
-	return add(b, b->p->fs_mode == BAWN_FS_FULL ? BAWN_MNT_RW : BAWN_MNT_RO, "/",
+	int r = add(b, b->p->fs_mode == BAWN_FS_FULL ? BAWN_MNT_RW : BAWN_MNT_RO, "/",
 		"filesystem.mode", err);
+
+	if (r == 0)
+		r = plan_add_mount(b,
+			(struct bawn_mount){.kind = BAWN_MNT_RO,
+				.src = "/sys",
+				.dst = "/sys",
+				.optional = true,
+				.rule = "built in"},
+			err);
+	b->home = b->p->home ? b->p->home : "/";
+	if (r == 0 && b->plan->tier == BAWN_TIER_FULL)
+		r = plan_add_mount(b,
+			(struct bawn_mount){
+				.kind = BAWN_MNT_SCRATCH, .dst = "/dev/shm", .rule = "limits.disk"},
+			err);
+	if (r == 0 && b->p->fs_mode == BAWN_FS_READ_ONLY)
+		r = add_scratch(b, err);
+	return r;
 }
 
 int plan_make_mounts(struct plan_builder *b, struct bawn_error *err)
 {
 	bool whole = b->p->fs_mode == BAWN_FS_FULL || b->p->fs_mode == BAWN_FS_READ_ONLY;
-	int r = whole ? add_whole_root(b, err) : add_system(b, err);
+	int r = whole ? add_whole(b, err) : add_system(b, err);
 
-	if (r == 0 && b->p->fs_mode != BAWN_FS_FULL)
+	if (r == 0 && !whole)
 		r = add_scratch(b, err);
-	else if (r == 0)
-		b->home = b->p->home ? b->p->home : "/";
 	if (r == 0 && b->p->fs_mode != BAWN_FS_DENY)
 		r = add_list(b, BAWN_MNT_RW, &b->p->fs_write, "filesystem.write", err);
 	if (r == 0)
@@ -230,9 +260,7 @@ int plan_make_mounts(struct plan_builder *b, struct bawn_error *err)
 		r = add(b, BAWN_MNT_RW, b->git.writable.v[i], "git worktree", err);
 	if (r == 0)
 		r = add_list(b, BAWN_MNT_RO, &b->p->fs_read, "filesystem.read", err);
-	if (r == 0)
-		r = add_git_identity(b, err);
-	return r;
+	return r == 0 ? add_git_identity(b, err) : r;
 }
 
 int plan_make_nodes(struct plan_builder *b, struct bawn_error *err)

@@ -18,10 +18,9 @@
 #include "base/io.h"
 #include "base/sys.h"
 
-/* Where the private space, and the empty things that hide others, are attached while parts of them
- * are bound. */
-#define SCRATCH ".scratch"
-#define NOTHING ".nothing"
+/* Where the private space is attached while parts of it are bound: what belongs there is bound over
+ * it, so that it need not be unmounted, which would cost a grace period of the kernel. */
+#define STAGE "dev/shm"
 
 struct builder {
 	const struct bawn_plan *plan;
@@ -30,6 +29,8 @@ struct builder {
 	dev_t scratch_dev;
 	int scratch;
 	unsigned n_scratch;
+	bool whole; /* the host's root is bound as a whole; directories are the host's and never
+		       made */
 };
 
 /* What is masked in /proc: host state that no command needs. The rest is read-only. */
@@ -86,6 +87,16 @@ static int attach_at(const struct builder *b, int tree, const char *path, struct
 {
 	if (move_mount(tree, "", b->root, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot attach '/%s': %m", path);
+	return 0;
+}
+
+/* A directory of the new root that must be there. */
+static int need_dir(const struct builder *b, const char *path, struct bawn_error *err)
+{
+	int r = b->whole ? faccessat(b->root, path, F_OK, 0) : mkdirat(b->root, path, 0755);
+
+	if (r < 0 && errno != EEXIST)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '/%s': %m", path);
 	return 0;
 }
 
@@ -288,10 +299,11 @@ static int do_symlink(struct builder *b, const struct bawn_mount *m, struct bawn
 	return 0;
 }
 
+/* Empty, without any permission, on a read-only mount: what hidden paths turn into. */
 static int clone_nothing(const struct builder *b, bool dir)
 {
-	return open_tree(b->root, dir ? NOTHING "/dir" : NOTHING "/file",
-		OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	return clone_tree(
+		b->scratch, dir ? "none-dir" : "none", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
 }
 
 /* What is there is covered by an empty, unreadable twin. Gone meanwhile: nothing to hide. */
@@ -311,8 +323,10 @@ static int do_hide(struct builder *b, const struct bawn_mount *m, struct bawn_er
 				  */
 		return 0;
 	tree = clone_nothing(b, S_ISDIR(st.st_mode));
-	if (tree < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot hide '%s': %m", m->dst);
+	if (tree < 0) {
+		errno = -tree;
+		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot hide '%s': %m", m->dst);
+	}
 	return attach(tree, at, m->dst, err);
 }
 
@@ -351,13 +365,16 @@ static int do_mount(struct builder *b, const struct bawn_mount *m, struct bawn_e
 static int mask_proc(const struct builder *b, struct bawn_error *err)
 {
 	for (size_t i = 0; i < sizeof(proc_masked) / sizeof(proc_masked[0]); i++) {
-		_cleanup_close_ int tree = clone_nothing(b, proc_masked[i].dir);
+		_cleanup_close_ int tree = -1;
 
-		if (tree < 0 || (move_mount(tree, "", b->root, proc_masked[i].path,
-					 MOVE_MOUNT_F_EMPTY_PATH) < 0 &&
-					errno != ENOENT))
-			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot mask '/%s': %m",
+		if (faccessat(b->root, proc_masked[i].path, F_OK, 0) < 0)
+			continue;
+		tree = clone_nothing(b, proc_masked[i].dir);
+		if (tree < 0)
+			return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot mask '/%s'",
 				proc_masked[i].path);
+		if (attach_at(b, tree, proc_masked[i].path, err) < 0)
+			return -EIO;
 	}
 	return 0;
 }
@@ -377,9 +394,9 @@ static int make_proc(struct builder *b, struct bawn_error *err)
 		(void)bawn_write_small(proc, "sys/vm/memfd_noexec", "1");
 	if (mount_setattr(proc, "", AT_EMPTY_PATH, &ro, sizeof(ro)) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make /proc read-only: %m");
-	if (mkdirat(b->root, "proc", 0555) < 0 && errno != EEXIST)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '/proc': %m");
-	r = attach_at(b, proc, "proc", err);
+	r = need_dir(b, "proc", err);
+	if (r >= 0)
+		r = attach_at(b, proc, "proc", err);
 	return r < 0 ? r : mask_proc(b, err);
 }
 
@@ -398,17 +415,27 @@ static int make_dev(struct builder *b, struct bawn_error *err)
 	static const char *const links[][2] = {{"/proc/self/fd", "dev/fd"},
 		{"/proc/self/fd/0", "dev/stdin"}, {"/proc/self/fd/1", "dev/stdout"},
 		{"/proc/self/fd/2", "dev/stderr"}, {"pts/ptmx", "dev/ptmx"}};
+	static const char *const small[] = {"mode", "0755", "size", "64k", NULL};
 	static const char *const pts[] = {"ptmxmode", "0666", "mode", "0600", NULL};
 	_cleanup_close_ int devpts =
 		new_fs("devpts", pts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 
-	if (devpts < 0)
-		return devpts;
-	if (mkdirat(b->root, "dev", 0755) < 0 || mkdirat(b->root, "dev/pts", 0755) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '/dev': %m");
-	for (size_t i = 0; i < sizeof(dev_nodes) / sizeof(dev_nodes[0]); i++) {
-		int r = make_node(b, dev_nodes[i], err);
+	int r = need_dir(b, "dev", err);
 
+	if (devpts < 0 || r < 0)
+		return devpts < 0 ? devpts : r;
+	if (b->whole) { /* the host's must not be touched */
+		_cleanup_close_ int own =
+			new_fs("tmpfs", small, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+
+		r = own < 0 ? own : attach_at(b, own, "dev", err);
+		if (r < 0)
+			return r;
+	}
+	if (mkdirat(b->root, "dev/pts", 0755) < 0 || mkdirat(b->root, STAGE, 0755) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot fill '/dev': %m");
+	for (size_t i = 0; i < sizeof(dev_nodes) / sizeof(dev_nodes[0]); i++) {
+		r = make_node(b, dev_nodes[i], err);
 		if (r < 0)
 			return r;
 	}
@@ -417,22 +444,6 @@ static int make_dev(struct builder *b, struct bawn_error *err)
 			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '/%s': %m",
 				links[i][1]);
 	return attach_at(b, devpts, "dev/pts", err);
-}
-
-/* Empty and without any permission, on a read-only mount: what hidden paths turn into. */
-static int make_nothing(struct builder *b, struct bawn_error *err)
-{
-	_cleanup_close_ int tree = -1;
-
-	if (mkdirat(b->root, NOTHING, 0755) < 0 || mkdirat(b->root, NOTHING "/dir", 0) < 0 ||
-		mknodat(b->root, NOTHING "/file", S_IFREG, 0) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot fill the new root: %m");
-	tree = clone_tree(b->root, NOTHING, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
-	if (tree < 0) {
-		errno = -tree;
-		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot fill the new root: %m");
-	}
-	return attach_at(b, tree, NOTHING, err);
 }
 
 static int make_scratch(struct builder *b, struct bawn_error *err)
@@ -455,11 +466,12 @@ static int make_scratch(struct builder *b, struct bawn_error *err)
 	b->scratch = fd = new_fs("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	if (fd < 0)
 		return fd;
-	if (mkdirat(b->root, SCRATCH, 0700) < 0 || fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0 || mkdirat(fd, "none-dir", 0) < 0 ||
+		mknodat(fd, "none", S_IFREG, 0) < 0)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "cannot make the private space: %m");
 	b->scratch_dev = st.st_dev;
-	return attach_at(b, fd, SCRATCH, err);
+	return attach_at(b, fd, STAGE, err);
 }
 
 /* From here on the new root is "/", and nothing of the old one can be reached. */
@@ -469,14 +481,7 @@ static int enter(const struct builder *b, struct bawn_error *err)
 
 	if (fchdir(b->root) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot enter the new root: %m");
-	/* what was bound from them stays, without a name */
-	if (umount2(SCRATCH, MNT_DETACH) < 0 || umount2(NOTHING, MNT_DETACH) < 0 ||
-		unlinkat(b->root, NOTHING "/file", 0) < 0 ||
-		unlinkat(b->root, NOTHING "/dir", AT_REMOVEDIR) < 0 ||
-		unlinkat(b->root, NOTHING, AT_REMOVEDIR) < 0 ||
-		unlinkat(b->root, SCRATCH, AT_REMOVEDIR) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot tidy the new root: %m");
-	if (mount_setattr(b->root, "", AT_EMPTY_PATH, &ro, sizeof(ro)) < 0)
+	if (!b->whole && mount_setattr(b->root, "", AT_EMPTY_PATH, &ro, sizeof(ro)) < 0)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "cannot make the root read-only: %m");
 	if (bawn_pivot_root(".", ".") < 0)
@@ -488,16 +493,36 @@ static int enter(const struct builder *b, struct bawn_error *err)
 	return 0;
 }
 
+/* The whole of the host's file system as the new root: filesystem.mode full or read-only. */
+static int take_whole(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
+{
+	uint64_t ro = m->kind == BAWN_MNT_RO && !HOLE("mounts-ro") ? MOUNT_ATTR_RDONLY : 0;
+	int tree = clone_tree(AT_FDCWD, "/", ro | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	int r;
+
+	if (tree < 0) {
+		errno = -tree;
+		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot bind '/': %m");
+	}
+	r = attach(tree, b->root, "/", err);
+	(void)close(b->root);
+	b->root = tree;
+	b->root_dev = 0;
+	b->whole = true;
+	return r;
+}
+
 static int build(struct builder *b, struct bawn_error *err)
 {
 	const struct bawn_plan *plan = b->plan;
-	int r = make_scratch(b, err);
+	size_t first = plan->n_mounts && !strcmp(plan->mounts[0].dst, "/") ? 1 : 0;
+	int r = first ? take_whole(b, &plan->mounts[0], err) : 0;
 
 	if (r >= 0)
-		r = make_nothing(b, err);
-	if (r >= 0)
 		r = make_dev(b, err);
-	for (size_t i = 0; r >= 0 && i < plan->n_mounts; i++)
+	if (r >= 0)
+		r = make_scratch(b, err);
+	for (size_t i = first; r >= 0 && i < plan->n_mounts; i++)
 		r = do_mount(b, &plan->mounts[i], err);
 	if (r >= 0)
 		r = make_proc(b, err);
