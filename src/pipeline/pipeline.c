@@ -12,8 +12,6 @@
 #include "pipeline/choose.h"
 #include "pipeline/record.h"
 
-BAWN_DEFINE_CLEANUP(struct bawn_audit, audit, bawn_audit_free)
-
 struct run {
 	struct bawn_arena *a;
 	const struct bawn_run_input *in;
@@ -175,7 +173,6 @@ static int refused(struct run *x, int e)
 int bawn_pipeline_run(
 	struct bawn_arena *a, const struct bawn_run_input *in, struct bawn_result *ret)
 {
-	_cleanup_(cleanup_audit_p) struct bawn_audit *au = NULL;
 	struct run x = {.a = a,
 		.in = in,
 		.r = ret,
@@ -193,7 +190,7 @@ int bawn_pipeline_run(
 	if (e < 0)
 		e = refused(&x, e);
 	bawn_stdio_done(&x.stdio);
-	au = x.audit;
+	(void)bawn_audit_free(x.audit);
 	return e;
 }
 
