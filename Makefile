@@ -11,7 +11,7 @@ $(B)/build.ninja:
 build: $(B)/build.ninja ## compile: leaves build/bawn and the libraries
 	@ninja -C $(B) --quiet
 run: build ## a demonstration; make run CMD='…' runs any command confined
-	@if [ -n "$(CMD)" ]; then $(B)/bawn run -- sh -c "$$BAWN_CMD"; else tools/demo.sh $(B)/bawn; fi
+	@if [ -n "$$BAWN_CMD" ]; then $(B)/bawn run -- sh -c "$$BAWN_CMD"; else tools/demo.sh $(B)/bawn; fi
 run: export BAWN_CMD = $(CMD)
 test: ## install what tests need, build, run the whole suite
 	@tools/setup.sh test
@@ -47,7 +47,7 @@ format-check: ## fail if clang-format would change anything
 	@clang-format --dry-run -Werror $(SRC)
 install: build ## install program, library, man pages, completions (PREFIX=/usr/local, DESTDIR)
 	meson configure $(B) -Dprefix=$(PREFIX)
-	meson install -C $(B) --no-rebuild
+	meson install -C $(B)
 clean: ## remove build directories
 	rm -rf build build-asan build-fuzz build-clang
 help: ## this list

@@ -48,6 +48,23 @@ static int resolve_dir(struct bawn_arena *a, const char *what, const char *path,
 	return 0;
 }
 
+/* Directories of the system: a command that may write there owns the host. */
+static bool is_system(const char *path)
+{
+	static const char *const whole[] = {
+		"/", "/usr", "/var", "/home", "/run", "/opt", "/srv", "/mnt", "/media"};
+	static const char *const below[] = {"/proc", "/sys", "/dev", "/etc", "/boot", "/bin",
+		"/sbin", "/lib", "/lib32", "/lib64", "/usr/bin", "/usr/sbin", "/usr/lib"};
+
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+		if (!strcmp(path, whole[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++)
+		if (bawn_path_under(path, below[i]) && !bawn_path_under(path, "/dev/shm"))
+			return true;
+	return false;
+}
+
 static int find_workspace(
 	struct bawn_arena *a, const char *path, const char **ret, struct bawn_error *err)
 {
@@ -65,10 +82,11 @@ static int find_workspace(
 	r = resolve_dir(a, "workspace", path, ret, err);
 	if (r < 0)
 		return r;
-	if (!strcmp(*ret, "/"))
+	if (is_system(*ret))
 		return bawn_fail(err, BAWN_ERR_CALL, -EPERM,
-			"the workspace cannot be '/': all files of the host would be writable; "
-			"start in a project directory or name one with --workspace");
+			"the workspace cannot be '%.*s': files of the system would be writable; "
+			"start in a project directory or name one with --workspace",
+			SHOWN, *ret);
 	return 0;
 }
 

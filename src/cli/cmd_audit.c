@@ -211,7 +211,8 @@ static int verify(struct cli *cli, struct bawn_error *err)
 	} else {
 		cli_puts_safe(b, path);
 		if (intact)
-			bawn_buf_printf(b, ": intact, %llu records\nhead %s\n",
+			bawn_buf_printf(b, ": intact, %llu records\nhead %llu:%s\n",
+				(unsigned long long)report.records,
 				(unsigned long long)report.records, report.head);
 		else
 			bawn_buf_puts(b, ": NOT intact\n");

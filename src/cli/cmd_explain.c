@@ -441,10 +441,10 @@ static int explain(struct cli *cli, struct bawn_error *err)
 			return r;
 	} else {
 		cli_explain_header(cli, &ex);
-		if (ex.n_rows)
+		if (ex.result.plan) {
 			cli_explain_controls(cli, &ex);
-		if (ex.result.plan)
 			show_plan(cli, ex.result.plan);
+		}
 	}
 	if (ex.result.error.kind == BAWN_ERR_NONE)
 		return 0;

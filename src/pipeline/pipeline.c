@@ -248,7 +248,9 @@ static const char *by_of(const struct bawn_result *r, unsigned i)
 {
 	const char *groups = r->walls ? strstr(r->walls, "cgroup for") : NULL;
 
-	if (groups && strstr(groups, bawn_limit_name(1u << i)))
+	bool limit = !strncmp(bawn_control_name(i), "limit.", 6);
+
+	if (groups && limit && strstr(groups, bawn_limit_name(1u << i)))
 		return "cgroup";
 	return !r->plan || r->plan->tier == BAWN_TIER_FULL ? by[i].full : by[i].landlock;
 }

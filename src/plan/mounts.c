@@ -89,7 +89,13 @@ static int add_list(struct plan_builder *b, enum bawn_mount_kind kind,
 	const struct bawn_items *items, const char *rule, struct bawn_error *err)
 {
 	for (size_t i = 0; i < items->n; i++) {
-		int r = add(b, kind, items->v[i].text, rule, err);
+		int r;
+
+		if (!strcmp(items->v[i].text, "/"))
+			return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
+				"%s: '/' cannot be granted; if the whole file system is meant, say filesystem.mode: full",
+				rule);
+		r = add(b, kind, items->v[i].text, rule, err);
 
 		if (r < 0)
 			return r;
@@ -120,19 +126,21 @@ static int add_scratch(struct plan_builder *b, struct bawn_error *err)
 		if (r < 0)
 			return r;
 	}
-	/* one place under two names; over the host's own directory only a mount will do */
-	struct bawn_mount var_tmp = {
-		.kind = BAWN_MNT_SYMLINK, .src = "/tmp", .dst = "/var/tmp", .rule = "limits.disk"};
-	if (b->p->fs_mode == BAWN_FS_READ_ONLY)
-		var_tmp = (struct bawn_mount){
-			.kind = BAWN_MNT_SCRATCH, .dst = "/var/tmp", .rule = "limits.disk"};
-	int r = plan_add_mount(b, var_tmp, err);
+	/* one place under two names */
+	int r = plan_add_mount(b,
+		(struct bawn_mount){.kind = BAWN_MNT_SYMLINK,
+			.src = "/tmp",
+			.dst = "/var/tmp",
+			.rule = "limits.disk"},
+		err);
 	if (r < 0)
 		return r;
 	b->home = b->p->home ? b->p->home : "/tmp";
 	/* a home that is (in) the workspace or (in) a system directory is there already */
-	if (bawn_path_under(b->home, b->c->workspace) || plan_cover(b, b->home) ||
-		!strcmp(b->home, "/"))
+	const struct bawn_mount *cover = plan_cover(b, b->home);
+	if (bawn_path_under(b->home, b->c->workspace) ||
+		(cover && cover->kind != BAWN_MNT_SCRATCH) || !strcmp(b->home, "/") ||
+		!strcmp(b->home, "/tmp"))
 		return 0;
 	return plan_add_mount(b,
 		(struct bawn_mount){.kind = BAWN_MNT_SCRATCH,
@@ -229,11 +237,10 @@ int plan_sort_mounts(struct plan_builder *b, struct bawn_error *err)
 	return 0;
 }
 
-/* The host's root as it is, less the kernel's knobs. */
+/* The host's root as it is, less the kernel's knobs: filesystem.mode full. */
 static int add_whole(struct plan_builder *b, struct bawn_error *err)
 {
-	int r = add(b, b->p->fs_mode == BAWN_FS_FULL ? BAWN_MNT_RW : BAWN_MNT_RO, "/",
-		"filesystem.mode", err);
+	int r = add(b, BAWN_MNT_RW, "/", "filesystem.mode", err);
 
 	if (r == 0)
 		r = plan_add_mount(b,
@@ -249,25 +256,27 @@ static int add_whole(struct plan_builder *b, struct bawn_error *err)
 			(struct bawn_mount){
 				.kind = BAWN_MNT_SCRATCH, .dst = "/dev/shm", .rule = "limits.disk"},
 			err);
-	if (r == 0 && b->p->fs_mode == BAWN_FS_READ_ONLY)
-		r = add_scratch(b, err);
 	return r;
 }
 
+/* What may be written is writable in the modes scoped and full only; read-only sees the same and
+ * writes nothing. */
 int plan_make_mounts(struct plan_builder *b, struct bawn_error *err)
 {
-	bool whole = b->p->fs_mode == BAWN_FS_FULL || b->p->fs_mode == BAWN_FS_READ_ONLY;
+	bool whole = b->p->fs_mode == BAWN_FS_FULL;
+	bool writes = whole || b->p->fs_mode == BAWN_FS_SCOPED;
 	int r = whole ? add_whole(b, err) : add_system(b, err);
 
 	if (r == 0 && !whole)
 		r = add_scratch(b, err);
 	if (r == 0 && b->p->fs_mode != BAWN_FS_DENY)
-		r = add_list(b, BAWN_MNT_RW, &b->p->fs_write, "filesystem.write", err);
+		r = add_list(b, writes ? BAWN_MNT_RW : BAWN_MNT_RO, &b->p->fs_write,
+			"filesystem.write", err);
 	if (r == 0)
 		r = add_workspace(b, err);
 	for (size_t i = 0; r == 0 && b->workspace_writable && i < b->git.writable.n; i++)
 		r = add(b, BAWN_MNT_RW, b->git.writable.v[i], "git worktree", err);
-	if (r == 0)
+	if (r == 0 && b->p->fs_mode != BAWN_FS_DENY)
 		r = add_list(b, BAWN_MNT_RO, &b->p->fs_read, "filesystem.read", err);
 	return r == 0 ? add_git_identity(b, err) : r;
 }

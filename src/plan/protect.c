@@ -174,6 +174,27 @@ static int protect_ours(struct plan_builder *b, struct bawn_error *err)
 	return r;
 }
 
+/* A workspace that is the home: what a shell runs at its next start is configuration, too. */
+static int protect_home(struct plan_builder *b, struct bawn_error *err)
+{
+	static const char *const names[] = {".bashrc", ".bash_profile", ".bash_login",
+		".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile",
+		".zlogin", ".config/fish", ".config/autostart", ".config/systemd", ".config/git",
+		".gitconfig", ".local/bin", "bin", ".pam_environment", ".xprofile", ".xinitrc",
+		".ssh", ".vimrc", ".config/nvim", ".npmrc", ".cargo/bin", ".cargo/config.toml"};
+	int r = 0;
+
+	if (!b->p->home || !bawn_path_under(b->p->home, b->c->workspace))
+		return 0;
+	for (size_t i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *path = bawn_path_join(b->a, b->p->home, names[i]);
+
+		r = path ? protect_one(b, path, names[i], err)
+			 : bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	}
+	return r;
+}
+
 int plan_make_protect(struct plan_builder *b, struct bawn_error *err)
 {
 	int r = 0;
@@ -189,5 +210,7 @@ int plan_make_protect(struct plan_builder *b, struct bawn_error *err)
 	}
 	for (size_t i = 0; r == 0 && i < b->git.protect.n; i++)
 		r = protect_one(b, b->git.protect.v[i], "git configuration", err);
+	if (r == 0)
+		r = protect_home(b, err);
 	return r == 0 ? protect_ours(b, err) : r;
 }

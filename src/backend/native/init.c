@@ -252,6 +252,9 @@ static int build_wall(struct state *s, struct bawn_error *err)
 	}
 	if (!full)
 		s->enforced |= landlock_claims(s);
+	if (!full &&
+		bawn_landlock_abi() < 3) /* a file could be cut without being opened for writing */
+		s->enforced &= ~(uint32_t)BAWN_CTL_FS_WRITE;
 	/* mounts keep what exists; what does not exist yet is the broker's, which is loaded with
 	 * the command or not at all: a failure there ends the run before exec */
 	s->enforced |= BAWN_CTL_FS_PROTECT;

@@ -261,6 +261,9 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	if (plan->n_loopback_ports > BAWN_PORTS_MAX)
 		return bawn_fail(
 			err, BAWN_ERR_PLAN, -E2BIG, "at most %d loopback ports", BAWN_PORTS_MAX);
+	if (plan->n_loopback_ports && plan->tier == BAWN_TIER_LANDLOCK)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"a single port of the host's loopback cannot be opened without a network namespace");
 	n->arena = bawn_arena_new();
 	if (!n->arena)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");

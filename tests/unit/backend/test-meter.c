@@ -603,7 +603,7 @@ TEST(rlimits)
 	ASSERT_EQ(getrlimit(RLIMIT_CORE, &rl), 0);
 	ASSERT_EQ(rl.rlim_max, 0);
 	ASSERT_EQ(getrlimit(RLIMIT_DATA, &rl), 0);
-	ASSERT_EQ(rl.rlim_max, 128 * MIB);
+	ASSERT_EQ(rl.rlim_max, 8 * 64 * MIB);
 }
 
 /* Without a user namespace the rlimit counts all that the user has running. */
