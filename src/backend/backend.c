@@ -61,12 +61,9 @@ static int refuse(const struct bawn_backend *be, uint32_t missing, struct bawn_e
 BAWN_DEFINE_CLEANUP(struct bawn_instance, instance, bawn_instance_free)
 
 int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *plan,
-	const int stdio[3], struct bawn_instance **ret, uint32_t *ret_missing,
-	struct bawn_error *err)
+	const int stdio[3], struct bawn_instance **ret, struct bawn_error *err)
 {
 	_cleanup_(cleanup_instance_p) struct bawn_instance *in = NULL;
-	uint32_t missing;
-	int r;
 
 	assert(be->abi == BAWN_BACKEND_ABI);
 	assert(be->instance_size >= sizeof(struct bawn_instance));
@@ -75,18 +72,26 @@ int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *pla
 	if (!in)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
 	in->be = be;
-
-	r = be->prepare(in, plan, stdio, err);
-	if (r < 0)
+	if (be->prepare(in, plan, stdio, err) < 0)
 		return bawn_error_wrap(err, "backend '%s'", be->name);
+	*ret = TAKE_PTR(in);
+	return 0;
+}
+
+int bawn_instance_await(struct bawn_instance *in, const struct bawn_plan *plan,
+	uint32_t *ret_missing, struct bawn_error *err)
+{
+	uint32_t missing;
+
+	if (in->be->await(in, err) < 0)
+		return bawn_error_wrap(err, "backend '%s'", in->be->name);
 	/* the supervisor watches the clock and the output of every backend */
 	in->enforced |= BAWN_CTL_LIMIT_TIME | BAWN_CTL_LIMIT_OUTPUT;
 
 	missing = plan->demanded & ~in->enforced;
 	if (missing & ~plan->may_miss)
-		return refuse(be, missing & ~plan->may_miss, err);
+		return refuse(in->be, missing & ~plan->may_miss, err);
 	*ret_missing = missing;
-	*ret = TAKE_PTR(in);
 	return 0;
 }
 

@@ -78,13 +78,19 @@ struct bawn_backend {
 	int (*probe)(struct bawn_probe *ret, struct bawn_error *err);
 
 	/*
-	 * Take every resource and put every control in force; `stdio` are the command's ends (the
-	 * caller closes its copies afterwards). No untrusted code has run when it returns. Sets
-	 * `enforced`. -EOPNOTSUPP with BAWN_ERR_UNSUPPORTED when this host cannot do it: another
-	 * may be tried.
+	 * Take every resource and begin to put every control in force; `stdio` are the command's
+	 * ends (the caller closes its copies afterwards). No untrusted code has run when it
+	 * returns.
 	 */
 	int (*prepare)(struct bawn_instance *in, const struct bawn_plan *plan, const int stdio[3],
 		struct bawn_error *err);
+
+	/*
+	 * Wait until every control is in force, or fail; sets `enforced`. Still nothing has run.
+	 * -EOPNOTSUPP with BAWN_ERR_UNSUPPORTED (from here or prepare) when this host cannot do it:
+	 * another may be tried.
+	 */
+	int (*await)(struct bawn_instance *in, struct bawn_error *err);
 
 	/* Let the untrusted code go. */
 	int (*start)(struct bawn_instance *in, struct bawn_error *err);
@@ -106,12 +112,15 @@ struct bawn_backend {
 const struct bawn_backend *bawn_backend_find(const char *name_or_alias);
 const struct bawn_backend *bawn_backend_at(size_t i); /* strongest first; NULL past the end */
 
-/*
- * Allocate an instance of `be`, prepare it, and compare its receipt with what `plan` demands.
- * Refuses with BAWN_ERR_UNSUPPORTED, naming the missing controls, rather than start with less. What
- * the policy lets go missing is in *ret_missing.
+/* Allocate an instance of `be` and prepare it. The caller may do something else before it awaits.
  */
 int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *plan,
-	const int stdio[3], struct bawn_instance **ret, uint32_t *ret_missing,
-	struct bawn_error *err);
+	const int stdio[3], struct bawn_instance **ret, struct bawn_error *err);
+/*
+ * Wait for the receipt and compare it with what `plan` demands. Refuses with BAWN_ERR_UNSUPPORTED,
+ * naming the missing controls, rather than start with less. What the policy lets go missing is in
+ * *ret_missing.
+ */
+int bawn_instance_await(struct bawn_instance *in, const struct bawn_plan *plan,
+	uint32_t *ret_missing, struct bawn_error *err);
 struct bawn_instance *bawn_instance_free(struct bawn_instance *in);

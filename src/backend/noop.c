@@ -33,6 +33,7 @@ const struct bawn_backend bawn_backend_noop = {
 	.instance_size = sizeof(struct bawn_process),
 	.probe = noop_probe,
 	.prepare = noop_prepare,
+	.await = bawn_process_await,
 	.start = bawn_process_start,
 	.event = bawn_process_event,
 	.signal = bawn_process_signal,

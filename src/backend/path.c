@@ -111,6 +111,7 @@ const struct bawn_backend bawn_backend_path = {
 	.instance_size = sizeof(struct bawn_process),
 	.probe = path_probe,
 	.prepare = path_prepare,
+	.await = bawn_process_await,
 	.start = bawn_process_start,
 	.event = bawn_process_event,
 	.signal = bawn_process_signal,

@@ -38,7 +38,13 @@ int bawn_process_prepare(struct bawn_instance *in, const struct bawn_plan *plan,
 			return bawn_fail(
 				err, BAWN_ERR_BACKEND, -errno, "cannot take descriptor %d: %m", i);
 	}
-	p->in.enforced = BAWN_CTL_ENV;
+	return 0;
+}
+
+int bawn_process_await(struct bawn_instance *in, struct bawn_error *err)
+{
+	(void)err;
+	in->enforced = BAWN_CTL_ENV;
 	return 0;
 }
 

@@ -17,6 +17,7 @@ struct bawn_process {
 
 int bawn_process_prepare(struct bawn_instance *in, const struct bawn_plan *plan, const int stdio[3],
 	struct bawn_error *err);
+int bawn_process_await(struct bawn_instance *in, struct bawn_error *err);
 int bawn_process_start(struct bawn_instance *in, struct bawn_error *err);
 int bawn_process_event(struct bawn_instance *in, struct bawn_event *ret, struct bawn_error *err);
 int bawn_process_signal(struct bawn_instance *in, int signo, struct bawn_error *err);

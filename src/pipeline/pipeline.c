@@ -68,10 +68,15 @@ static int try_backend(struct run *x, const struct bawn_backend *be)
 			"backend 'noop' confines nothing; it runs only where the policy says level: none");
 	e = bawn_stdio_open(&x->stdio, r->plan, x->in->stdin_fd, &r->error);
 	if (e >= 0)
-		e = bawn_instance_new(
-			be, r->plan, x->stdio.child, &x->instance, &r->missing, &r->error);
+		e = bawn_instance_new(be, r->plan, x->stdio.child, &x->instance, &r->error);
 	bawn_stdio_close_child(&x->stdio);
+	if (e >= 0) {
+		/* the wall goes up meanwhile */
+		bawn_plan_digest(r->plan, x->r->plan_sha256);
+		e = bawn_instance_await(x->instance, r->plan, &r->missing, &r->error);
+	}
 	if (e < 0) {
+		x->instance = bawn_instance_free(x->instance);
 		bawn_stdio_done(&x->stdio);
 		return e;
 	}

@@ -59,7 +59,6 @@ static int append(struct bawn_audit *au, const struct bawn_buf *b, struct bawn_e
 int bawn_record_start(struct bawn_audit *au, const struct bawn_result *r, struct bawn_error *err)
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
-	char digest[BAWN_HEX_LEN + 1];
 
 	put_call(&b, "start", r);
 	put(&b, "action", r->plan->demanded & BAWN_CTL_SYSCALLS ? "CONSTRAIN" : "ALLOW");
@@ -67,8 +66,7 @@ int bawn_record_start(struct bawn_audit *au, const struct bawn_result *r, struct
 	put(&b, "level", r->level);
 	put(&b, "reason", r->reason);
 	put(&b, "walls", r->walls);
-	bawn_plan_digest(r->plan, digest);
-	put(&b, "plan_sha256", digest);
+	put(&b, "plan_sha256", r->plan_sha256);
 	put_controls(&b, "demanded", r->demanded);
 	put_controls(&b, "enforced", r->enforced);
 	put_controls(&b, "missing", r->missing);

@@ -252,13 +252,17 @@ static int find(struct git_repo *g, struct bawn_error *err)
 	if (!dot_git)
 		return no_memory(err);
 	if (lstat(dot_git, &st) < 0) {
-		if (errno == ENOENT)
+		if (errno == ENOENT) {
+			g->plain = dot_git;
 			return take_none(g, dot_git, err);
+		}
 		return bawn_fail(err, BAWN_ERR_PLAN, -errno, "cannot look at '%s': %s", dot_git,
 			strerrordesc_np(errno));
 	}
-	if (S_ISDIR(st.st_mode))
+	if (S_ISDIR(st.st_mode)) {
+		g->plain = dot_git;
 		return take_inside(g, dot_git, err);
+	}
 	if (git_protect(g, dot_git) < 0)
 		return no_memory(err);
 	if (S_ISLNK(st.st_mode))

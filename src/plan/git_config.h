@@ -26,6 +26,8 @@ struct git_repo {
 	const char *workspace;
 	const char *home; /* or NULL */
 	struct bawn_git *git;
+	const char *plain; /* a directory without symlinks on the way, or one that does not exist;
+			      or NULL */
 };
 
 /* Add to the protected paths, in clean and in canonical form, if inside what can be written. */

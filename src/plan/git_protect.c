@@ -116,6 +116,17 @@ static int add_link_target(struct git_repo *g, const char *link)
 	return holds_all(g, path) ? 0 : add_once(g, path);
 }
 
+/* True if `clean` is no symlink and none is on the way to it: the common case, told by one look. */
+static bool is_plain(const struct git_repo *g, const char *clean)
+{
+	size_t n = g->plain ? strlen(g->plain) : 0;
+	struct stat st;
+
+	if (!n || strncmp(clean, g->plain, n) != 0 || clean[n] != '/' || strchr(clean + n + 1, '/'))
+		return false;
+	return lstat(clean, &st) < 0 ? errno == ENOENT : !S_ISLNK(st.st_mode);
+}
+
 int git_protect(struct git_repo *g, const char *path)
 {
 	const char *clean = bawn_path_clean(g->a, path), *real;
@@ -123,6 +134,8 @@ int git_protect(struct git_repo *g, const char *path)
 
 	if (!clean)
 		return -ENOMEM;
+	if (is_plain(g, clean))
+		return holds_all(g, clean) ? 0 : add_once(g, clean);
 	real = resolve_front(g->a, clean);
 	if (!real)
 		return -ENOMEM;
@@ -142,7 +155,7 @@ static int protect_in(struct git_repo *g, const char *dir, const char *name)
 /* A directory of hooks; where that is the whole tree, name by name. */
 static int protect_hooks(struct git_repo *g, const char *dir)
 {
-	const char *real = resolve_front(g->a, dir);
+	const char *real = is_plain(g, dir) ? dir : resolve_front(g->a, dir);
 	int r = real ? git_protect(g, dir) : -ENOMEM;
 
 	if (r < 0 || !holds_all(g, real))

@@ -100,7 +100,7 @@ static int add_list(struct plan_builder *b, enum bawn_mount_kind kind,
 /* Private directories. In the Landlock tier there is one, in the host's temporary directory. */
 static int add_scratch(struct plan_builder *b, struct bawn_error *err)
 {
-	static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm"};
+	static const char *const places[] = {"/tmp", "/dev/shm"};
 
 	if (b->plan->tier == BAWN_TIER_LANDLOCK) {
 		b->home = bawn_arena_printf(b->a, "/tmp/bawn-%s", b->c->run_id);
@@ -120,6 +120,15 @@ static int add_scratch(struct plan_builder *b, struct bawn_error *err)
 		if (r < 0)
 			return r;
 	}
+	/* one place under two names; over the host's own directory only a mount will do */
+	struct bawn_mount var_tmp = {
+		.kind = BAWN_MNT_SYMLINK, .src = "/tmp", .dst = "/var/tmp", .rule = "limits.disk"};
+	if (b->p->fs_mode == BAWN_FS_READ_ONLY)
+		var_tmp = (struct bawn_mount){
+			.kind = BAWN_MNT_SCRATCH, .dst = "/var/tmp", .rule = "limits.disk"};
+	int r = plan_add_mount(b, var_tmp, err);
+	if (r < 0)
+		return r;
 	b->home = b->p->home ? b->p->home : "/tmp";
 	/* a home that is (in) the workspace or (in) a system directory is there already */
 	if (bawn_path_under(b->home, b->c->workspace) || plan_cover(b, b->home) ||

@@ -20,6 +20,7 @@ struct bawn_result {
 	const struct bawn_call *call; /* NULL if it did not come that far; same below */
 	const struct bawn_policy *policy;
 	const struct bawn_plan *plan;
+	char plan_sha256[BAWN_HEX_LEN + 1];
 	struct bawn_verdict verdict;
 	const char *backend; /* name */
 	const char *level;

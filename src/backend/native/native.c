@@ -169,7 +169,28 @@ static int make_event_fd(struct native *n, struct bawn_error *err)
 	return 0;
 }
 
-static int clone_and_wait(
+static void describe(struct native *n, const struct bawn_init *init)
+{
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} limits[] = {{BAWN_CTL_LIMIT_MEMORY, " memory"}, {BAWN_CTL_LIMIT_PROCESSES, " processes"},
+		{BAWN_CTL_LIMIT_CPU, " cpu"}};
+	size_t size = sizeof(n->in.walls);
+	size_t at = (size_t)snprintf(n->in.walls, size,
+		"%sLandlock ABI %d, seccomp, rlimits, metering",
+		n->plan->tier == BAWN_TIER_FULL ? "namespaces (user mount pid net ipc uts cgroup), "
+						: "",
+		bawn_landlock_abi());
+
+	if (init->by_cgroup)
+		at += (size_t)snprintf(n->in.walls + at, size - at, ", cgroup for");
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && at < size; i++)
+		if (init->by_cgroup & limits[i].bit)
+			at += (size_t)snprintf(n->in.walls + at, size - at, "%s", limits[i].name);
+}
+
+static int clone_child(
 	struct native *n, const struct bawn_init *init, int child, struct bawn_error *err)
 {
 	n->pid = clone_init(n, init, &n->pidfd);
@@ -185,7 +206,8 @@ static int clone_and_wait(
 			       ? bawn_native_no_namespaces(-r, err)
 			       : bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot make a process: %m");
 	}
-	return await_ready(n, err);
+	describe(n, init);
+	return 0;
 }
 
 /* A namespace that was made but has no power (AppArmor on Ubuntu) fails at its first privileged
@@ -219,19 +241,6 @@ static int make_parts(struct native *n, struct bawn_init *init, struct bawn_erro
 	return 0;
 }
 
-static void describe(struct native *n, const struct bawn_init *init)
-{
-	char groups[80] = "", why[160];
-	int abi = bawn_landlock_abi();
-
-	if (init->by_cgroup)
-		(void)bawn_cgroup_probe(groups, why);
-	(void)snprintf(n->in.walls, sizeof(n->in.walls), "%sLandlock ABI %d, seccomp, %s",
-		n->plan->tier == BAWN_TIER_FULL ? "namespaces (user mount pid net ipc uts cgroup), "
-						: "",
-		abi, init->by_cgroup ? groups : "rlimits and metering");
-}
-
 static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan,
 	const int stdio[3], struct bawn_error *err)
 {
@@ -262,13 +271,17 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a socket pair: %m");
 	n->sock = pair[0];
 	init.sock = pair[1];
-	r = clone_and_wait(n, &init, pair[1], err);
+	return clone_child(n, &init, pair[1], err);
+}
+
+static int native_await(struct bawn_instance *in, struct bawn_error *err)
+{
+	struct native *n = native_of(in);
+	int r = await_ready(n, err);
+
 	if (is_powerless(n, r, err))
 		return bawn_native_no_namespaces(-r, err);
-	if (r < 0)
-		return r;
-	describe(n, &init);
-	return make_event_fd(n, err);
+	return r < 0 ? r : make_event_fd(n, err);
 }
 
 static int native_start(struct bawn_instance *in, struct bawn_error *err)
@@ -427,6 +440,7 @@ const struct bawn_backend bawn_backend_native = {
 	.instance_size = sizeof(struct native),
 	.probe = bawn_native_probe,
 	.prepare = native_prepare,
+	.await = native_await,
 	.start = native_start,
 	.event = native_event,
 	.signal = native_signal,
@@ -445,6 +459,7 @@ const struct bawn_backend bawn_backend_landlock = {
 	.instance_size = sizeof(struct native),
 	.probe = bawn_landlock_probe,
 	.prepare = native_prepare,
+	.await = native_await,
 	.start = native_start,
 	.event = native_event,
 	.signal = native_signal,

@@ -102,6 +102,8 @@ static int probe_tier(const struct bawn_backend *be, enum bawn_tier tier, struct
 	plan.call = &call;
 	in->be = be;
 	r = be->prepare(in, &plan, stdio, &err);
+	if (r >= 0)
+		r = be->await(in, &err);
 	(void)uname(&un);
 	(void)snprintf(ret->version, sizeof(ret->version), "Linux %.40s, Landlock ABI %d",
 		un.release, bawn_landlock_abi());

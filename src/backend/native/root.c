@@ -16,6 +16,7 @@
 #include "backend/native/wall.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 /* Where the private space is attached while parts of it are bound: what belongs there is bound over
@@ -29,6 +30,7 @@ struct builder {
 	dev_t scratch_dev;
 	int scratch;
 	unsigned n_scratch;
+	size_t at;  /* how many mounts of the plan are made */
 	bool whole; /* the host's root is bound as a whole; directories are the host's and never
 		       made */
 };
@@ -38,22 +40,22 @@ static const struct {
 	const char *path;
 	bool dir;
 } proc_masked[] = {
-	{"proc/acpi", true},
-	{"proc/asound", true},
-	{"proc/scsi", true},
-	{"proc/kcore", false},
-	{"proc/key-users", false},
-	{"proc/keys", false},
-	{"proc/kmsg", false},
-	{"proc/latency_stats", false},
-	{"proc/sched_debug", false},
-	{"proc/sysrq-trigger", false},
-	{"proc/timer_list", false},
-	{"proc/timer_stats", false},
+	{"/proc/acpi", true},
+	{"/proc/asound", true},
+	{"/proc/scsi", true},
+	{"/proc/kcore", false},
+	{"/proc/key-users", false},
+	{"/proc/keys", false},
+	{"/proc/kmsg", false},
+	{"/proc/latency_stats", false},
+	{"/proc/sched_debug", false},
+	{"/proc/sysrq-trigger", false},
+	{"/proc/timer_list", false},
+	{"/proc/timer_stats", false},
 };
 
 static const char *const dev_nodes[] = {
-	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
 
 static int new_fs(
 	const char *type, const char *const *options, unsigned attrs, struct bawn_error *err)
@@ -205,9 +207,42 @@ static int clone_tree(int dirfd, const char *src, uint64_t attrs)
 	return TAKE_FD(fd);
 }
 
-static bool is_top_level(const char *path)
+/* True if every directory above `path` is of our own making: then it can be reached by name. */
+static bool is_above_ours(const struct builder *b, const char *path)
 {
-	return path[0] == '/' && path[1] && !strchr(path + 1, '/');
+	if (b->whole)
+		return false;
+	for (size_t i = 0; i < b->at; i++)
+		if (b->plan->mounts[i].kind != BAWN_MNT_SCRATCH &&
+			bawn_path_under(path, b->plan->mounts[i].dst))
+			return false;
+	return true;
+}
+
+/* Make `path` (relative, below our own directories) and what is missing above it. */
+static int make_dirs(const struct builder *b, const char *path)
+{
+	char dir[PATH_MAX];
+
+	if (mkdirat(b->root, path, 0755) == 0 || errno == EEXIST)
+		return 0;
+	for (const char *slash = path; (slash = strchr(slash, '/')); slash++) {
+		(void)snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
+		if (mkdirat(b->root, dir, 0755) < 0 && errno != EEXIST)
+			return -errno;
+	}
+	return mkdirat(b->root, path, 0755) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+/* Attach a directory at dst; made if need be. */
+static int attach_dir(const struct builder *b, int tree, const char *dst, struct bawn_error *err)
+{
+	_cleanup_close_ int at = -1;
+
+	if (is_above_ours(b, dst) && make_dirs(b, dst + 1) == 0)
+		return attach_at(b, tree, dst + 1, err);
+	at = mount_point(b, dst, S_IFDIR, err);
+	return at < 0 ? at : attach(tree, at, dst, err);
 }
 
 static int bind(
@@ -230,12 +265,10 @@ static int bind(
 	if (S_ISLNK(st.st_mode))
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -ELOOP, "'%s' turned into a symlink", m->src);
-	if (S_ISDIR(st.st_mode) && is_top_level(m->dst) && mkdirat(b->root, m->dst + 1, 0755) == 0)
-		return attach_at(b, tree, m->dst + 1, err);
-	at = mount_point(b, m->dst, S_ISDIR(st.st_mode) ? S_IFDIR : S_IFREG, err);
-	if (at < 0)
-		return at;
-	return attach(tree, at, m->dst, err);
+	if (S_ISDIR(st.st_mode))
+		return attach_dir(b, tree, m->dst, err);
+	at = mount_point(b, m->dst, S_IFREG, err);
+	return at < 0 ? at : attach(tree, at, m->dst, err);
 }
 
 static int do_ro(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
@@ -262,7 +295,6 @@ static int do_node(struct builder *b, const struct bawn_mount *m, struct bawn_er
 static int do_scratch(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
 {
 	_cleanup_close_ int tree = -1;
-	_cleanup_close_ int at = -1;
 	char name[16];
 
 	(void)snprintf(name, sizeof(name), "%u", b->n_scratch++);
@@ -275,10 +307,7 @@ static int do_scratch(struct builder *b, const struct bawn_mount *m, struct bawn
 		errno = -tree;
 		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot bind '%s': %m", m->dst);
 	}
-	at = mount_point(b, m->dst, S_IFDIR, err);
-	if (at < 0)
-		return at;
-	return attach(tree, at, m->dst, err);
+	return attach_dir(b, tree, m->dst, err);
 }
 
 static int do_symlink(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
@@ -367,13 +396,14 @@ static int mask_proc(const struct builder *b, struct bawn_error *err)
 	for (size_t i = 0; i < sizeof(proc_masked) / sizeof(proc_masked[0]); i++) {
 		_cleanup_close_ int tree = -1;
 
-		if (faccessat(b->root, proc_masked[i].path, F_OK, 0) < 0)
+		/* the host's /proc is of the same kernel, and its names are known already */
+		if (faccessat(AT_FDCWD, proc_masked[i].path, F_OK, 0) < 0)
 			continue;
 		tree = clone_nothing(b, proc_masked[i].dir);
 		if (tree < 0)
-			return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot mask '/%s'",
+			return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot mask '%s'",
 				proc_masked[i].path);
-		if (attach_at(b, tree, proc_masked[i].path, err) < 0)
+		if (attach_at(b, tree, proc_masked[i].path + 1, err) < 0)
 			return -EIO;
 	}
 	return 0;
@@ -439,6 +469,9 @@ static int make_dev(struct builder *b, struct bawn_error *err)
 		if (r < 0)
 			return r;
 	}
+	r = b->plan->pty ? make_node(b, "/dev/tty", err) : 0; /* there is none to open otherwise */
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		if (symlinkat(links[i][0], b->root, links[i][1]) < 0)
 			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '/%s': %m",
@@ -522,8 +555,8 @@ static int build(struct builder *b, struct bawn_error *err)
 		r = make_dev(b, err);
 	if (r >= 0)
 		r = make_scratch(b, err);
-	for (size_t i = first; r >= 0 && i < plan->n_mounts; i++)
-		r = do_mount(b, &plan->mounts[i], err);
+	for (b->at = first; r >= 0 && b->at < plan->n_mounts; b->at++)
+		r = do_mount(b, &plan->mounts[b->at], err);
 	if (r >= 0)
 		r = make_proc(b, err);
 	return r < 0 ? r : enter(b, err);
