@@ -16,6 +16,7 @@ mkdir "$dir/man" "$dir/src"
 cp -r "$root/man/." "$dir/man/"
 cp -r "$root/src/." "$dir/src/"
 cp -r "$root/profiles" "$dir/profiles"
+cp -r "$root/tools" "$dir/tools"
 chown -R 54321:54321 "$dir/home"
 prog=$1
 shift

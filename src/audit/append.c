@@ -205,14 +205,19 @@ static int settle_tail(struct bawn_audit *au, struct audit_state *s, struct bawn
 
 static void format_time(uint64_t us, char *ret, size_t size)
 {
-	time_t sec = (time_t)(us / 1000000);
-	struct tm tm = {0};
+	uint64_t sec = us / 1000000, day = sec / 86400;
+	/* days to a date by the calendar's 400-year period, counted from 1 March 0000; gmtime_r
+	 * would read the time zone's file first */
+	uint64_t z = day + 719468, era = z / 146097, doe = z % 146097;
+	uint64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	uint64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
+	uint64_t month = mp < 10 ? mp + 3 : mp - 9;
+	uint64_t year = yoe + era * 400 + (month <= 2 ? 1 : 0);
 
-	(void)gmtime_r(&sec, &tm);
-	(void)snprintf(ret, size, "%04u-%02u-%02uT%02u:%02u:%02u.%06uZ",
-		((unsigned)tm.tm_year + 1900) % 10000, (unsigned)tm.tm_mon + 1,
-		(unsigned)tm.tm_mday, (unsigned)tm.tm_hour, (unsigned)tm.tm_min,
-		(unsigned)tm.tm_sec, (unsigned)(us % 1000000));
+	(void)snprintf(ret, size, "%04u-%02u-%02uT%02u:%02u:%02u.%06uZ", (unsigned)(year % 10000),
+		(unsigned)month, (unsigned)(doy - (153 * mp + 2) / 5 + 1),
+		(unsigned)(sec % 86400 / 3600), (unsigned)(sec % 3600 / 60), (unsigned)(sec % 60),
+		(unsigned)(us % 1000000));
 }
 
 /* The line, and in `next` the head that belongs to it. */

@@ -42,12 +42,18 @@ char *bawn_path_clean(struct bawn_arena *a, const char *path)
 
 char *bawn_path_join(struct bawn_arena *a, const char *dir, const char *rest)
 {
+	size_t n = strlen(dir), m = strlen(rest);
 	char *joined;
 
 	if (*rest == '/')
 		return bawn_path_clean(a, rest);
-	joined = bawn_arena_printf(a, "%s/%s", dir, rest);
-	return joined ? bawn_path_clean(a, joined) : NULL;
+	joined = bawn_arena_alloc(a, n + m + 2);
+	if (!joined)
+		return NULL;
+	memcpy(joined, dir, n);
+	joined[n] = '/';
+	memcpy(joined + n + 1, rest, m + 1);
+	return bawn_path_clean(a, joined);
 }
 
 bool bawn_path_under(const char *path, const char *dir)

@@ -370,6 +370,17 @@ static void finish(struct state *s)
 	_exit(0);
 }
 
+/* Nobody would watch over it: end everything, and say that it was not the command's fault. */
+static void give_up(struct state *s) __attribute__((noreturn));
+static void give_up(struct state *s)
+{
+	struct bawn_init_msg msg = {.kind = BAWN_EV_FAILED, .status = ENOMEM};
+
+	tell(s, &msg);
+	(void)kill(-s->pid, SIGKILL);
+	finish(s);
+}
+
 static void tell_exit(struct state *s, int status)
 {
 	struct bawn_init_msg msg = {.kind = BAWN_EV_EXITED, .status = status};
@@ -517,8 +528,12 @@ void bawn_init_main(const struct bawn_init *in)
 	}
 	send_ready(&s);
 	await_word();
-	s.meter = bawn_meter_new(in->plan, s.todo, in->plan->tier == BAWN_TIER_FULL);
-	if (!s.meter || start_command(&s) < 0)
+	if (start_command(&s) < 0)
 		finish(&s);
+	/* only now, for it takes a while: the command has just been loaded, and rlimits hold
+	 * already */
+	s.meter = bawn_meter_new(in->plan, s.todo, in->plan->tier == BAWN_TIER_FULL);
+	if (!s.meter)
+		give_up(&s);
 	stay(&s);
 }

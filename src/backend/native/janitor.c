@@ -167,6 +167,15 @@ static _Noreturn void janitor_main(int host, const struct bawn_group_ref *groups
 	_exit(0);
 }
 
+static pid_t dying; /* killed, not yet reaped */
+
+static void reap_last(void)
+{
+	while (dying && waitpid(dying, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	dying = 0;
+}
+
 int bawn_janitor_start(struct bawn_janitor *ret, const struct bawn_group_ref *groups, size_t n)
 {
 	sigset_t all;
@@ -197,7 +206,10 @@ void bawn_janitor_dismiss(struct bawn_janitor *j)
 	if (!j->pid)
 		return;
 	(void)kill(j->pid, SIGKILL);
-	while (waitpid(j->pid, NULL, __WALL) < 0 && errno == EINTR)
-		;
+	reap_last();
+	/* it does nothing any more; it is reaped when it has had the time to die, or by init after
+	 * us */
+	if (waitpid(j->pid, NULL, __WALL | WNOHANG) == 0)
+		dying = j->pid;
 	j->pid = 0;
 }

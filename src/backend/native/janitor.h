@@ -29,7 +29,7 @@ struct bawn_janitor {
 /* Start it before the groups are made, so that there is no moment without one. The groups and what
  * they point to must not change until it returns. 0 or negative errno. */
 int bawn_janitor_start(struct bawn_janitor *ret, const struct bawn_group_ref *groups, size_t n);
-/* Send it away and wait for it. The groups are the caller's again. */
+/* Send it away. The groups are the caller's again. */
 void bawn_janitor_dismiss(struct bawn_janitor *j);
 
 /*

@@ -292,7 +292,7 @@ TEST(limits_are_said_with_what_raises_them)
 	says(&r, "bawn: killed: the tree used more than 512 MiB of memory (limits.memory, flag "
 		 "--memory)\n");
 	r.outcome.limit = BAWN_CTL_LIMIT_TIME;
-	says(&r, "bawn: killed: the command ran longer than 30 s (limits.time, flag --time)\n");
+	says(&r, "bawn: killed: the command ran longer than 30 s (limits.time, flag --timeout)\n");
 }
 
 TEST(every_limit_has_words)
