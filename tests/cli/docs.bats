@@ -115,10 +115,13 @@ blocks() {
 
 @test "every verb in the documents is known" {
 	known=" $(bawn help --json | jq -r '[.verbs[].verb | split(" ")[0]] | join(" ")') "
+	seen=0
 	for verb in $(for lang in '' yaml; do blocks "$lang" "$SOURCE_ROOT"/README.md "$SOURCE_ROOT"/docs/*.md; done |
 		grep -oE '^(\$ )?bawn [a-z]+' | sed 's/.* //' | sort -u); do
+		seen=$((seen + 1))
 		[[ $known == *" $verb "* ]] || { echo "'bawn $verb' is unknown"; false; }
 	done
+	[ "$seen" -gt 2 ]
 }
 
 @test "every policy in the guide is right" {
@@ -134,9 +137,16 @@ blocks() {
 }
 
 @test "links between the documents lead somewhere" {
+	seen=0
 	for file in "$SOURCE_ROOT"/*.md "$SOURCE_ROOT"/docs/*.md; do
 		for link in $(grep -oE '\]\([^)#:]+\)' "$file" | tr -d '])('); do
+			seen=$((seen + 1))
 			[ -e "${file%/*}/$link" ] || { echo "$file: no $link"; false; }
 		done
 	done
+	[ "$seen" -gt 5 ]
+}
+
+@test "the example in the README is the one in examples/" {
+	diff <(sed '1,2d' "$SOURCE_ROOT/examples/embed.c") <(blocks c "$SOURCE_ROOT/README.md")
 }
