@@ -124,7 +124,7 @@ static int fail(struct bawn_report *r, int e)
 
 int bawn_run(const struct bawn_options *o, struct bawn_report **ret)
 {
-	struct bawn_run_input in;
+	struct bawn_run_input in = {0};
 	struct bawn_result result;
 	struct bawn_report *r;
 	int e = report_new(ret);
@@ -147,7 +147,7 @@ int bawn_run(const struct bawn_options *o, struct bawn_report **ret)
 int bawn_explain(const struct bawn_options *o, struct bawn_report **ret)
 {
 	struct bawn_explanation ex;
-	struct bawn_run_input in;
+	struct bawn_run_input in = {0};
 	struct bawn_report *r;
 	int e = report_new(ret);
 
@@ -168,9 +168,9 @@ int bawn_explain(const struct bawn_options *o, struct bawn_report **ret)
 int bawn_show_policy(const struct bawn_options *o, struct bawn_report **ret)
 {
 	const char *const nothing[] = {"true", NULL};
-	const struct bawn_policy *p;
-	const struct bawn_call *c;
-	struct bawn_run_input in;
+	const struct bawn_policy *p = NULL;
+	const struct bawn_call *c = NULL;
+	struct bawn_run_input in = {0};
 	struct bawn_report *r;
 	int e = report_new(ret);
 

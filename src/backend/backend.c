@@ -73,6 +73,7 @@ int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *pla
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
 	in->be = be;
 	if (be->prepare(in, plan, stdio, err) < 0)
+		/* cppcheck-suppress memleak ; freed by its cleanup attribute */
 		return bawn_error_wrap(err, "backend '%s'", be->name);
 	*ret = TAKE_PTR(in);
 	return 0;

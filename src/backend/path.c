@@ -33,7 +33,8 @@ static bool granted(const struct bawn_plan *plan, const char *path)
 
 		if (m->kind == BAWN_MNT_SYMLINK || !bawn_path_under(path, m->dst))
 			continue;
-		ok = m->kind != BAWN_MNT_HIDE; /* later mounts cover earlier ones */
+		/* later mounts cover earlier ones; a private home is not there without a mount */
+		ok = m->kind != BAWN_MNT_HIDE && !(m->kind == BAWN_MNT_SCRATCH && m->src);
 	}
 	return ok || bawn_path_under(path, "/dev") || bawn_path_under(path, "/proc");
 }

@@ -58,13 +58,12 @@ static void child(const struct bawn_process *p, int report)
 	for (int sig = 1; sig < NSIG; sig++)
 		(void)sigaction(sig, &dfl, NULL);
 	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)setsid();
+	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
+	(void)bawn_setsid();
 	if (dup2(p->stdio[0], 0) >= 0 && dup2(p->stdio[1], 1) >= 0 && dup2(p->stdio[2], 2) >= 0 &&
 		chdir(p->plan->cwd) == 0) {
 		(void)close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
-		(void)execve(p->plan->exe, (char *const *)(uintptr_t)p->plan->argv,
-			(char *const *)(uintptr_t)p->plan->envp);
+		bawn_exec(p->plan->exe, p->plan->argv, p->plan->envp);
 	}
 	e = errno;
 	_exit(write(report, &e, sizeof(e)) == sizeof(e) ? 127 : 126);

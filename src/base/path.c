@@ -42,17 +42,14 @@ char *bawn_path_clean(struct bawn_arena *a, const char *path)
 
 char *bawn_path_join(struct bawn_arena *a, const char *dir, const char *rest)
 {
-	size_t n = strlen(dir), m = strlen(rest);
 	char *joined;
 
 	if (*rest == '/')
 		return bawn_path_clean(a, rest);
-	joined = bawn_arena_alloc(a, n + m + 2);
+	joined = bawn_arena_alloc(a, strlen(dir) + strlen(rest) + 2);
 	if (!joined)
 		return NULL;
-	memcpy(joined, dir, n);
-	joined[n] = '/';
-	memcpy(joined + n + 1, rest, m + 1);
+	(void)stpcpy(stpcpy(stpcpy(joined, dir), "/"), rest);
 	return bawn_path_clean(a, joined);
 }
 
@@ -111,55 +108,78 @@ static bool match_class(const char **pat, char c)
 }
 
 /*
- * Two points to go back to: the last `*` (within a component) and the last `**` (anywhere). Only
- * the latest of each is ever needed, so no recursion and no blow-up.
+ * Where a match stands, and two points to go back to: the last `*` (within a component) and the
+ * last `**` (anywhere). Only the latest of each is ever needed, so no recursion and no blow-up.
  */
+struct glob {
+	const char *path, *p, *s;
+	const char *star, *star_at;
+	const char *deep, *deep_at;
+};
+
+/* Take a wildcard that stands at g->p. */
+static bool glob_wildcard(struct glob *g)
+{
+	if (g->p[0] != '*')
+		return false;
+	if (g->p[1] != '*') {
+		g->star = ++g->p;
+		g->star_at = g->s;
+		return true;
+	}
+	g->p += 2;
+	/* followed by "/" it also matches no component at all */
+	if (*g->p == '/' && (g->s == g->path || g->s[-1] == '/'))
+		g->p++;
+	g->deep = g->p;
+	g->deep_at = g->s;
+	g->star = NULL;
+	return true;
+}
+
+/* Take one character of both. */
+static bool glob_char(struct glob *g)
+{
+	if (!*g->s)
+		return false;
+	if (*g->p == '[') {
+		if (!match_class(&g->p, *g->s))
+			return false;
+	} else if (*g->p == *g->s || (*g->p == '?' && *g->s != '/')) {
+		g->p++;
+	} else {
+		return false;
+	}
+	g->s++;
+	return true;
+}
+
+/* Let a wildcard swallow one more character and try again from there. */
+static bool glob_retry(struct glob *g)
+{
+	if (g->star && *g->star_at && *g->star_at != '/') {
+		g->p = g->star;
+		g->s = ++g->star_at;
+		return true;
+	}
+	if (!g->deep || !*g->deep_at)
+		return false;
+	g->p = g->deep;
+	g->s = ++g->deep_at;
+	/* only where a component starts, if the pattern asks for one */
+	while (g->deep[-1] == '/' && *g->s && g->s[-1] != '/')
+		g->s = ++g->deep_at;
+	g->star = NULL;
+	return true;
+}
+
 bool bawn_glob_match(const char *pattern, const char *path)
 {
-	const char *star = NULL, *star_at = NULL, *deep = NULL, *deep_at = NULL;
-	const char *p = pattern, *s = path;
+	struct glob g = {.path = path, .p = pattern, .s = path};
 
-	while (*s || *p) {
-		if (p[0] == '*' && p[1] == '*') {
-			p += 2;
-			/* "**" followed by "/" also matches no component at all */
-			if (*p == '/' && (s == path || s[-1] == '/'))
-				p++;
-			deep = p;
-			deep_at = s;
-			star = NULL;
-			continue;
-		}
-		if (*p == '*') {
-			star = ++p;
-			star_at = s;
-			continue;
-		}
-		if (*s && *p == '[') {
-			if (match_class(&p, *s)) {
-				s++;
-				continue;
-			}
-		} else if (*s && (*p == *s || (*p == '?' && *s != '/'))) {
-			p++;
-			s++;
-			continue;
-		}
-		if (star && *star_at && *star_at != '/') {
-			p = star;
-			s = ++star_at;
-		} else if (deep && *deep_at) {
-			p = deep;
-			s = ++deep_at;
-			/* resume only where a component starts if the pattern asks for one */
-			if (deep[-1] == '/')
-				while (*s && s[-1] != '/')
-					s = ++deep_at;
-			star = NULL;
-		} else {
+	while (*g.s || *g.p)
+		if (!glob_wildcard(&g) && !glob_char(&g) && !glob_retry(&g))
 			return false;
-		}
-	}
 	return true;
 }
 

@@ -31,6 +31,17 @@ static inline int bawn_pidfd_send_signal(int pidfd, int signo)
 	return (int)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
 }
 
+/* execve without the casts that its prototype asks for. */
+static inline void bawn_exec(const char *path, const char *const *argv, const char *const *envp)
+{
+	(void)syscall(SYS_execve, path, argv, envp);
+}
+
+static inline int bawn_setsid(void)
+{
+	return (int)syscall(SYS_setsid);
+}
+
 struct bawn_landlock_ruleset_attr {
 	uint64_t handled_access_fs;
 	uint64_t handled_access_net;

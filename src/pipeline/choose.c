@@ -39,7 +39,8 @@ static int choose_named(
 	char known[160] = "";
 	size_t n = 0;
 
-	if (be && be->level < wanted_level(p))
+	/* at level process the receipt decides; above it, only a backend of that level will do */
+	if (be && wanted_level(p) > BAWN_LEVEL_PROCESS && be->level < wanted_level(p))
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"backend '%s' is of level '%s', but the policy asks for '%s'; nothing was run",
 			be->name, bawn_level_name(be->level), bawn_level_name(wanted_level(p)));

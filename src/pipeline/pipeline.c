@@ -12,8 +12,6 @@
 #include "pipeline/choose.h"
 #include "pipeline/record.h"
 
-BAWN_DEFINE_CLEANUP(struct bawn_audit, audit, bawn_audit_free)
-
 struct run {
 	struct bawn_arena *a;
 	const struct bawn_run_input *in;
@@ -85,6 +83,20 @@ static int try_backend(struct run *x, const struct bawn_backend *be)
 	return r->walls ? 0 : bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 }
 
+/* No candidate would do: the first one's reason, and the second one's where it is another. */
+static void combine_reasons(struct bawn_result *r, const char *first, const struct bawn_choices *c)
+{
+	bool same = strstr(first, "cannot enforce") && strstr(r->error.msg, "cannot enforce");
+
+	if (c->n < 2)
+		return;
+	if (same)
+		(void)bawn_fail(&r->error, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"%.400s; nor can '%s'", first, c->v[c->n - 1]->name);
+	else
+		(void)bawn_error_wrap(&r->error, "%.200s", first);
+}
+
 /* The strongest candidate that meets every demanded control. The reasons of those that did not are
  * kept. */
 static int wall_in(struct run *x)
@@ -99,17 +111,15 @@ static int wall_in(struct run *x)
 	r->reason = c.reason;
 	for (size_t i = 0; i < c.n; i++) {
 		e = try_backend(x, c.v[i]);
-		if (e >= 0 && *first)
-			r->reason = bawn_arena_printf(x->a, "%s does; %s", c.v[i]->name, first);
-		if (e >= 0)
+		if (e >= 0 || r->error.kind != BAWN_ERR_UNSUPPORTED)
 			break;
-		if (r->error.kind != BAWN_ERR_UNSUPPORTED)
-			return e;
 		if (!*first)
 			(void)snprintf(first, sizeof(first), "%s", r->error.msg);
 		else
-			(void)bawn_error_wrap(&r->error, "%.200s", first);
+			combine_reasons(r, first, &c);
 	}
+	if (e >= 0 && *first)
+		r->reason = bawn_arena_printf(x->a, "%s does; %s", r->backend, first);
 	if (e >= 0)
 		r->error = (struct bawn_error){0};
 	return e;
@@ -153,6 +163,8 @@ static int execute(struct run *x)
 		x->a, x->instance, r->plan, &x->stdio, &x->in->outlets, &r->outcome, &r->error);
 	x->instance = bawn_instance_free(x->instance);
 	add_note(r, r->plan->note);
+	if (!(r->enforced & BAWN_CTL_SYSCALLS))
+		add_note(r, "the command was NOT CONFINED: no wall stood around it");
 	if (bawn_record_end(x->audit, r, &audit_err) < 0)
 		add_note(r,
 			bawn_arena_printf(x->a, "the end of this run is not in the audit log: %s",
@@ -175,7 +187,6 @@ static int refused(struct run *x, int e)
 int bawn_pipeline_run(
 	struct bawn_arena *a, const struct bawn_run_input *in, struct bawn_result *ret)
 {
-	_cleanup_(cleanup_audit_p) struct bawn_audit *au = NULL;
 	struct run x = {.a = a,
 		.in = in,
 		.r = ret,
@@ -193,7 +204,7 @@ int bawn_pipeline_run(
 	if (e < 0)
 		e = refused(&x, e);
 	bawn_stdio_done(&x.stdio);
-	au = x.audit;
+	(void)bawn_audit_free(x.audit);
 	return e;
 }
 
@@ -214,19 +225,37 @@ static const struct {
 	[BAWN_CTLI_PRIVILEGE] = {"no capabilities, no_new_privs, nosuid",
 		"no capabilities, no_new_privs"},
 	[BAWN_CTLI_ENV] = {"fresh environment", "fresh environment"},
-	[BAWN_CTLI_LIMIT_MEMORY] = {"cgroup or metering", "cgroup or metering"},
-	[BAWN_CTLI_LIMIT_CPU] = {"cgroup or metering", "cgroup or metering"},
-	[BAWN_CTLI_LIMIT_PROCESSES] = {"cgroup or rlimit", "cgroup or metering"},
+	[BAWN_CTLI_LIMIT_MEMORY] = {"metering", "metering"},
+	[BAWN_CTLI_LIMIT_CPU] = {"metering", "metering"},
+	[BAWN_CTLI_LIMIT_PROCESSES] = {"rlimit, metering", "metering"},
 	[BAWN_CTLI_LIMIT_FILES] = {"rlimit, metering", "rlimit, metering"},
 	[BAWN_CTLI_LIMIT_DISK] = {"tmpfs size, metering", "metering"},
 	[BAWN_CTLI_LIMIT_TIME] = {"supervisor", "supervisor"},
 	[BAWN_CTLI_LIMIT_OUTPUT] = {"supervisor", "supervisor"},
 };
 
-static void fill_rows(struct bawn_explanation *ret)
+/* "at most 4 GiB" for a limit, else what the control means. */
+static const char *detail_of(struct bawn_arena *a, const struct bawn_result *r, unsigned i)
+{
+	char value[64];
+
+	if (!r->plan || bawn_result_limit(r, 1u << i, value, sizeof(value)) < 0)
+		return bawn_control_help(i);
+	return bawn_arena_printf(a, "%s: at most %s", bawn_control_help(i), value);
+}
+
+static const char *by_of(const struct bawn_result *r, unsigned i)
+{
+	const char *groups = r->walls ? strstr(r->walls, "cgroup for") : NULL;
+
+	if (groups && strstr(groups, bawn_limit_name(1u << i)))
+		return "cgroup";
+	return !r->plan || r->plan->tier == BAWN_TIER_FULL ? by[i].full : by[i].landlock;
+}
+
+static void fill_rows(struct bawn_arena *a, struct bawn_explanation *ret)
 {
 	const struct bawn_result *r = &ret->result;
-	bool full = !r->plan || r->plan->tier == BAWN_TIER_FULL;
 
 	for (unsigned i = 0; i < BAWN_CTL_COUNT; i++) {
 		uint32_t bit = 1u << i;
@@ -236,10 +265,8 @@ static void fill_rows(struct bawn_explanation *ret)
 			.control = bawn_control_name(i),
 			.demanded = r->demanded & bit,
 			.enforced = on,
-			.by = !on    ? ""
-			      : full ? by[i].full
-				     : by[i].landlock,
-			.detail = bawn_control_help(i),
+			.by = on ? by_of(r, i) : "",
+			.detail = r->demanded & bit ? detail_of(a, r, i) : bawn_control_help(i),
 		};
 	}
 }
@@ -261,6 +288,6 @@ int bawn_pipeline_explain(
 	bawn_stdio_done(&x.stdio);
 	if (ret->result.plan)
 		add_note(&ret->result, ret->result.plan->note);
-	fill_rows(ret);
+	fill_rows(a, ret);
 	return e;
 }

@@ -33,9 +33,10 @@ static bool is_dangerous(const char *name)
 static bool is_passed(const struct bawn_policy *p, const char *name)
 {
 	for (size_t i = 0; i < p->env_pass.n; i++) {
-		const char *pat = p->env_pass.v[i].text;
+		const char *pattern = p->env_pass.v[i].text;
 
-		if (!strcmp(pat, name) || (bawn_glob_match(pat, name) && !is_dangerous(name)))
+		if (!strcmp(pattern, name) ||
+			(bawn_glob_match(pattern, name) && !is_dangerous(name)))
 			return true;
 	}
 	return false;

@@ -238,7 +238,7 @@ static int load_layers(
 int bawn_policy_load(struct bawn_arena *a, const struct bawn_policy_source *src,
 	const struct bawn_policy **ret, struct bawn_error *err)
 {
-	struct bawn_error unwanted;
+	struct bawn_error unwanted = {0};
 	struct bawn_context c = {.a = a, .err = err ? err : &unwanted, .workspace = src->workspace};
 	struct bawn_policy *p = bawn_new(a, struct bawn_policy, 1);
 	const char *home = bawn_path_home(a);

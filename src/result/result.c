@@ -149,3 +149,14 @@ int bawn_result_exit(const struct bawn_result *r)
 	/* It was killed before it could be seen to end. */
 	return BAWN_EXIT_SIGNAL + (o->got_signal ? o->got_signal : SIGKILL);
 }
+
+int bawn_result_limit(const struct bawn_result *r, uint32_t control, char *dst, size_t size)
+{
+	const struct limit_info *info = limit_find(control);
+	uint64_t value = info ? limit_value(r, control) : BAWN_UNLIMITED;
+
+	if (value == BAWN_UNLIMITED)
+		return -ENOENT;
+	limit_print(info->unit, value, dst, size);
+	return 0;
+}

@@ -36,6 +36,9 @@ struct bawn_result {
 };
 
 int bawn_result_exit(const struct bawn_result *r);
+/* A limit of the plan for people, "4 GiB" or "30 s". -ENOENT if the control is no limit or
+ * unlimited. */
+int bawn_result_limit(const struct bawn_result *r, uint32_t control, char *dst, size_t size);
 /* One JSON object, schema bawn/result/v1. `out`/`err` are captured output or NULL. */
 int bawn_result_json(const struct bawn_result *r, const struct bawn_buf *out,
 	const struct bawn_buf *err, struct bawn_buf *ret);

@@ -73,8 +73,8 @@ static int step_settle(struct state *s, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot enter the control group: %m");
 	}
 	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, NULL);
-	if (!HOLE("setsid") && setsid() < 0)
+	(void)pthread_sigmask(SIG_SETMASK, &all, NULL);
+	if (!HOLE("setsid") && bawn_setsid() < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a session: %m");
 	if (s->plan->tier == BAWN_TIER_FULL) {
 		/* the kernel ends the whole pid namespace with us, whatever else is going on */
@@ -282,7 +282,7 @@ static int command_main(void *arg)
 	int r;
 
 	if (!HOLE("setsid"))
-		(void)setsid();
+		(void)bawn_setsid();
 	if (p->pty)
 		(void)ioctl(0, TIOCSCTTY, 0);
 	r = own_domain(s);
@@ -295,15 +295,14 @@ static int command_main(void *arg)
 		_exit(127);
 	}
 	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 	if (HOLE("env"))
-		(void)execve(p->exe, (char *const *)(uintptr_t)p->argv, environ);
-	(void)execve(p->exe, (char *const *)(uintptr_t)p->argv, (char *const *)(uintptr_t)p->envp);
+		bawn_exec(p->exe, p->argv, (const char *const *)environ);
+	bawn_exec(p->exe, p->argv, p->envp);
 	s->exec_errno = errno;
 	if (errno ==
 		ENOEXEC) /* a script without an interpreter line: the shell's, as for execvp(3) */
-		(void)execve("/bin/sh", (char *const *)(uintptr_t)s->sh_argv,
-			(char *const *)(uintptr_t)p->envp);
+		bawn_exec("/bin/sh", s->sh_argv, p->envp);
 	_exit(127);
 }
 

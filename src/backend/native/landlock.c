@@ -85,7 +85,7 @@ static uint64_t access_of(const struct bawn_mount *m)
 	case BAWN_MNT_SCRATCH:
 		return m->pin ? 0 : (WRITE & ~LANDLOCK_ACCESS_FS_EXECUTE) | exec;
 	case BAWN_MNT_DEVICE:
-		return READ | NODE;
+		return LANDLOCK_ACCESS_FS_READ_DIR | NODE;
 	case BAWN_MNT_SOCKET:
 	case BAWN_MNT_SYMLINK:
 	case BAWN_MNT_HIDE:
@@ -121,7 +121,7 @@ static const struct basic {
 	uint64_t access;
 } basics_full[] = {
 	{"/proc", READ},
-	{"/dev", READ | NODE},
+	{"/dev", LANDLOCK_ACCESS_FS_READ_DIR | NODE},
 	{"/", LANDLOCK_ACCESS_FS_READ_DIR},
 	{NULL, 0},
 };
@@ -134,7 +134,7 @@ static const struct basic basics_landlock[] = {
 	{"/dev/random", NODE},
 	{"/dev/urandom", NODE},
 	{"/dev/tty", NODE},
-	{"/dev/pts", READ | NODE},
+	{"/dev/pts", LANDLOCK_ACCESS_FS_READ_DIR | NODE},
 	{NULL, 0},
 };
 

@@ -252,8 +252,8 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	int pair[2];
 	int r;
 
-	plan = bawn_holes_in(plan);
-	init.plan = n->plan = plan;
+	n->plan = bawn_holes_in(plan);
+	init.plan = n->plan;
 	n->in.event_fd = n->in.pty_fd = n->sock = n->pidfd = -1;
 	n->scratch = BAWN_SCRATCH_NONE;
 	for (size_t i = 0; i < BAWN_PORTS_MAX; i++)

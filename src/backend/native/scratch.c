@@ -107,9 +107,9 @@ static void keep(const char *path, int pipe_fd)
 	char byte;
 
 	(void)prctl(PR_SET_NAME, "bawn-keeper");
-	(void)setsid();
+	(void)bawn_setsid();
 	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)pthread_sigmask(SIG_SETMASK, &all, NULL);
 	if (pipe_fd > 0)
 		(void)dup2(pipe_fd, 0);
 	(void)close_range(1, ~0u, 0);
