@@ -17,6 +17,7 @@ cp -r "$root/man/." "$dir/man/"
 cp -r "$root/src/." "$dir/src/"
 cp -r "$root/profiles" "$dir/profiles"
 cp -r "$root/tools" "$dir/tools"
+cp -r "$root/include" "$root/docs" "$root/examples" "$root"/*.md "$root/LICENSE" "$dir/"
 chown -R 54321:54321 "$dir/home"
 prog=$1
 shift

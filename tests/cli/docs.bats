@@ -78,3 +78,75 @@ need_mandoc() {
 		grep -qE "^ +$word( |\+N|\$)" text
 	done
 }
+
+@test "every function of the library is in bawn(3), and none more" {
+	need_mandoc
+	page bawn.3 >text
+	mapfile -t api < <(grep -oE '^BAWN_API .*\b(bawn_[a-z_]+)\(' "$SOURCE_ROOT/include/bawn/bawn.h" |
+		grep -oE 'bawn_[a-z_]+\(' | tr -d '(' | sort -u)
+	[ "${#api[@]}" -gt 5 ]
+	for name in "${api[@]}"; do
+		grep -qE "\\b$name\\(" text || { echo "bawn.3 lacks $name"; false; }
+	done
+	for name in $(grep -oE 'bawn_[a-z_]+\(' text | tr -d '(' | sort -u); do
+		[[ " ${api[*]} " == *" $name "* ]] || { echo "bawn.3: $name is unknown"; false; }
+	done
+}
+
+# Text between fences, of the documents given; $1 is the word behind the opening fence.
+blocks() {
+	awk -v want="$1" '/^```/ { on = !inside && substr($0, 4) == want; inside = !inside; next } on' "${@:2}"
+}
+
+@test "every option in the documents is known" {
+	known=" $(bawn help --json | jq -r '[.verbs[].options[].name] | join(" ")') "
+	seen=0
+	# behind "bawn" on a line, or alone in backquotes; not what stands behind the command's own --
+	for option in $({
+		grep -hoE '`--[a-z][a-z-]*' "$SOURCE_ROOT"/*.md "$SOURCE_ROOT"/docs/*.md
+		grep -hE '\bbawn [a-z]' "$SOURCE_ROOT"/README.md "$SOURCE_ROOT"/docs/*.md "$SOURCE_ROOT/SECURITY.md" |
+			sed -E 's/ -- .*//' | grep -oE -- ' --[a-z][a-z-]*'
+	} | tr -d '` ' | sort -u); do
+		seen=$((seen + 1))
+		[[ $known == *" ${option#--} "* ]] || { echo "$option is unknown"; false; }
+	done
+	[ "$seen" -gt 10 ]
+}
+
+@test "every verb in the documents is known" {
+	known=" $(bawn help --json | jq -r '[.verbs[].verb | split(" ")[0]] | join(" ")') "
+	seen=0
+	for verb in $(for lang in '' yaml; do blocks "$lang" "$SOURCE_ROOT"/README.md "$SOURCE_ROOT"/docs/*.md; done |
+		grep -oE '^(\$ )?bawn [a-z]+' | sed 's/.* //' | sort -u); do
+		seen=$((seen + 1))
+		[[ $known == *" $verb "* ]] || { echo "'bawn $verb' is unknown"; false; }
+	done
+	[ "$seen" -gt 2 ]
+}
+
+@test "every policy in the guide is right" {
+	awk '/^```yaml/ { on = 1; n++; next } /^```/ { on = 0 } on { print > "policy-" n ".yaml" }' \
+		"$SOURCE_ROOT/docs/POLICY.md"
+	for path in $(cat policy-*.yaml | grep -oE '~/[A-Za-z0-9_./-]+'); do
+		mkdir -p "$HOME/${path#??}"
+	done
+	[ "$(ls policy-*.yaml | wc -l)" -gt 10 ]
+	for file in policy-*.yaml; do
+		run -0 bawn policy check "$file"
+	done
+}
+
+@test "links between the documents lead somewhere" {
+	seen=0
+	for file in "$SOURCE_ROOT"/*.md "$SOURCE_ROOT"/docs/*.md; do
+		for link in $(grep -oE '\]\([^)#:]+\)' "$file" | tr -d '])('); do
+			seen=$((seen + 1))
+			[ -e "${file%/*}/$link" ] || { echo "$file: no $link"; false; }
+		done
+	done
+	[ "$seen" -gt 5 ]
+}
+
+@test "the example in the README is the one in examples/" {
+	diff <(sed '1,2d' "$SOURCE_ROOT/examples/embed.c") <(blocks c "$SOURCE_ROOT/README.md")
+}
