@@ -249,10 +249,12 @@ int bawn_meter_rlimits(const struct bawn_plan *plan, uint32_t todo)
 	if (r == 0 && todo & BAWN_CTL_LIMIT_PROCESSES && l->processes < INT32_MAX)
 		r = rlimit_processes(plan);
 	/* Counts what is reserved, so it must leave room for stacks and arenas never touched. */
+#ifndef BAWN_SANITIZED /* whose shadow memory is far larger */
 	/* far above the limit: what comes near it is to be seen and named by the meter, not to fail
 	 * in malloc */
 	if (r == 0 && todo & BAWN_CTL_LIMIT_MEMORY && l->memory < UINT64_MAX / 8)
 		r = lower_rlimit(RLIMIT_DATA, l->memory * 8);
+#endif
 	if (r == 0 && todo & BAWN_CTL_LIMIT_CPU && l->cpus_milli != BAWN_UNLIMITED)
 		r = narrow_affinity(l->cpus_milli);
 	return r;
