@@ -13,7 +13,7 @@ PEERS = {"srt": "@anthropic-ai/sandbox-runtime", "codex": "@openai/codex"}
 def bwrap_command(bench, place):
     """bwrap with the binds of bawn's own plan; what bawn hides or writes in addition is left out."""
     plan = json.loads(place.run([bench.bawn, "explain", "--json", "--", "true"]).stdout)["plan"]
-    line = ["/usr/bin/bwrap", "--unshare-all", "--proc", "/proc", "--dev", "/dev"]
+    line = [shutil.which("bwrap") or "bwrap", "--unshare-all", "--proc", "/proc", "--dev", "/dev"]
     for m in plan["mounts"]:
         how = {"read": ["--ro-bind", m["source"]], "write": ["--bind", m["source"]],
                "symlink": ["--symlink", m["source"]], "private": ["--tmpfs"]}.get(m["kind"])
