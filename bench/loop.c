@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,11 +33,12 @@ static struct look look(void)
 	struct look l = {.rss_kib = -1};
 	FILE *f = fopen("/proc/self/statm", "re");
 	DIR *d = opendir("/proc/self/fd");
-	long pages = 0;
+	char line[128];
 
-	if (f && fscanf(f, "%*s %ld", &pages) == 1)
-		l.rss_kib = pages * (sysconf(_SC_PAGESIZE) / 1024);
-	while (d && readdir(d))
+	/* the second number, in pages */
+	if (f && fgets(line, sizeof(line), f) && strchr(line, ' '))
+		l.rss_kib = strtol(strchr(line, ' '), NULL, 10) * (sysconf(_SC_PAGESIZE) / 1024);
+	while (d && readdir(d)) /* NOLINT(concurrency-mt-unsafe): no threads */
 		l.descriptors++;
 	if (f)
 		(void)fclose(f);

@@ -30,7 +30,7 @@ static int start(char *argv[], const posix_spawn_file_actions_t *actions)
 	int r = posix_spawn(&pid, argv[0], actions, NULL, argv, environ);
 
 	if (r != 0)
-		(void)fprintf(stderr, "many: cannot start '%s': %s\n", argv[0], strerror(r));
+		(void)fprintf(stderr, "many: cannot start '%s': %s\n", argv[0], strerrordesc_np(r));
 	return -r;
 }
 

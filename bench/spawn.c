@@ -55,7 +55,8 @@ static int run_once(struct command *c, const posix_spawn_file_actions_t *actions
 
 	r = posix_spawn(&pid, c->argv[0], actions, NULL, c->argv, environ);
 	if (r != 0) {
-		(void)fprintf(stderr, "spawn: cannot start '%s': %s\n", c->argv[0], strerror(r));
+		(void)fprintf(
+			stderr, "spawn: cannot start '%s': %s\n", c->argv[0], strerrordesc_np(r));
 		return -r;
 	}
 	while (wait4(pid, &status, 0, &use) < 0)
