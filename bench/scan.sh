@@ -1,6 +1,6 @@
 #!/bin/sh
 # Search for deny patterns in trees of 300,000 files, against find(1) on the same tree in the same run.
-# usage: bench/scan.sh BUILD_DIRECTORY
+# usage: bench/scan.sh BUILD_DIRECTORY [DIVISOR of the number of files]
 set -eu
 tool=$(realpath "$1")/bench/scan-tool
 ninja -C "$1" bench/scan-tool >/dev/null
@@ -40,8 +40,9 @@ scan_ms() { # NAME forget|keep: the best of three
 	done | sort -n | head -n 1 | awk '{ print $1 }'
 }
 
-tree many 30000 10
-tree wide 300 1000
+by=${2:-1}
+tree many $((30000 / by)) 10
+tree wide $((300 / by)) 1000
 sleep 3
 for t in many wide; do
 	find "$top/$t" >/dev/null
