@@ -4,8 +4,9 @@
  * part of bawn fail with the errno ACTION (a number), or kill that process there (ACTION "kill").
  * ROLE is host, init (made by clone3), command (made by init, until it executes its program) or
  * helper (what else the host process forks). N = 0 only counts. $INJECT_REPORT gets "matched
- * host-pid matched-at-exec" and a line "role syscall count" for each call seen. Exits as COMMAND
- * did, once everything that it traced has ended; the executed program is left alone.
+ * host-pid matched-at-exec host-wait-status" and a line "role syscall count" for each call seen.
+ * Exits as COMMAND did, once everything that it traced has ended; the executed program is left
+ * alone.
  */
 #include <elf.h>
 #include <errno.h>
@@ -51,6 +52,7 @@ static struct task tasks[TASKS_MAX];
 static size_t n_tasks;
 static int want_role, want_nr, action; /* action < 0: kill */
 static long want_n, matched, at_exec;
+static int host_status;
 static long seen[ROLE_NONE][SEEN_MAX];
 
 static struct task *find(pid_t pid)
@@ -176,6 +178,8 @@ static int follow(pid_t host)
 			continue;
 		if (!WIFSTOPPED(status)) {
 			if (pid == host)
+				host_status = status;
+			if (pid == host)
 				result = WIFEXITED(status) ? WEXITSTATUS(status)
 							   : 128 + WTERMSIG(status);
 			if (t)
@@ -199,7 +203,7 @@ static void tell(pid_t host)
 
 	if (!f)
 		return;
-	(void)fprintf(f, "%ld %d %ld\n", matched, (int)host, at_exec);
+	(void)fprintf(f, "%ld %d %ld %d\n", matched, (int)host, at_exec, host_status);
 	for (int role = 0; role < ROLE_NONE; role++)
 		for (int nr = 0; nr < SEEN_MAX; nr++) {
 			char *name = seen[role][nr] ? seccomp_syscall_resolve_num_arch(

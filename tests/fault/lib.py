@@ -25,9 +25,10 @@ class Skip(Exception):
 class Run:
     """What came of one run."""
 
-    def __init__(self, code, out, err, matched=0, host=0, at_exec=0, seen=None):
+    def __init__(self, code, out, err, matched=0, host=0, at_exec=0, seen=None, status=0):
         self.code, self.out, self.err = code, out, err
         self.matched, self.host, self.at_exec, self.seen = matched, host, at_exec, seen or {}
+        self.status = status
 
     def __str__(self):
         return f"exit {self.code}, stderr {self.err.strip()!r}, stdout {self.out[:200]!r}"
@@ -77,11 +78,11 @@ class Place:
             os.killpg(p.pid, signal.SIGKILL)
             p.kill()
             p.communicate()
-            raise Fail(f"hangs: {' '.join(cmd)}") from None
+            raise Fail("hangs") from None
         r = Run(p.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
         if inject and os.path.exists(report):
             with open(report, encoding="ascii") as f:
-                r.matched, r.host, r.at_exec = map(int, f.readline().split())
+                r.matched, r.host, r.at_exec, r.status = map(int, f.readline().split())
                 for line in f:
                     role, name, count = line.split()
                     r.seen[role, name] = int(count)
