@@ -610,15 +610,6 @@ static void describe(char detail[80], const uint32_t got[2])
 	}
 }
 
-void bawn_cgroup_detail(const struct bawn_cgroup *cg, char detail[80])
-{
-	uint32_t got[2] = {0, 0};
-
-	for (size_t i = 0; i < cg->n; i++)
-		got[cg->g[i].v2] |= cg->g[i].got;
-	describe(detail, got);
-}
-
 uint32_t bawn_cgroup_probe_at(const struct bawn_cgroup_host *host, char detail[80], char why[160])
 {
 	const uint32_t all = BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_PROCESSES | BAWN_CTL_LIMIT_CPU;

@@ -32,8 +32,6 @@ int bawn_cgroup_new(const struct bawn_plan *plan, struct bawn_cgroup **ret, uint
 /* Put a process in, before it runs untrusted code. The kernel may take milliseconds for it (it
  * waits for all processors); the next two do not. */
 int bawn_cgroup_attach(struct bawn_cgroup *cg, pid_t pid, struct bawn_error *err);
-/* What its groups limit, for people, as bawn_cgroup_probe() words it, without making any. */
-void bawn_cgroup_detail(const struct bawn_cgroup *cg, char detail[80]);
 /* For CLONE_INTO_CGROUP: the v2 group, or -1. Owned by `cg`. */
 int bawn_cgroup_clone_fd(const struct bawn_cgroup *cg);
 /* The calling process, a child of the host process with a single thread, puts itself in. Needs the

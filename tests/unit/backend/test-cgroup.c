@@ -201,27 +201,6 @@ TEST(memory_bomb_is_a_breach)
 	ASSERT_EQ(groups_of(getpid()), 0);
 }
 
-TEST(detail_is_worded_as_by_the_probe_and_makes_nothing)
-{
-	struct bawn_limits l = none;
-	struct bawn_cgroup *cg = NULL;
-	uint32_t enforced = 0;
-	char probed[80], why[160], detail[80] = "?";
-
-	l.memory = 64 * MIB;
-	l.processes = 64;
-	l.cpus_milli = 1000;
-	if (!bawn_cgroup_probe(probed, why))
-		SKIP("no control groups here");
-	ASSERT_EQ(bawn_cgroup_new_at(&bawn_cgroup_real, &l, &cg, &enforced, NULL), 0);
-	ASSERT_TRUE(cg);
-	int groups = groups_of(getpid());
-	bawn_cgroup_detail(cg, detail);
-	ASSERT_EQ(groups_of(getpid()), groups);
-	ASSERT_STREQ(detail, probed);
-	ASSERT_TRUE(!bawn_cgroup_free(cg));
-}
-
 TEST(within_the_limit_is_no_breach)
 {
 	struct bawn_limits l = none;
