@@ -130,8 +130,8 @@ static int fail(struct bawn_report *r, int e)
 
 int bawn_run(const struct bawn_options *o, struct bawn_report **ret)
 {
-	struct bawn_run_input in;
-	struct bawn_result result;
+	struct bawn_run_input in = {0};
+	struct bawn_result result = {0};
 	struct bawn_report *r;
 	int e = report_new(ret);
 
@@ -153,7 +153,7 @@ int bawn_run(const struct bawn_options *o, struct bawn_report **ret)
 int bawn_explain(const struct bawn_options *o, struct bawn_report **ret)
 {
 	struct bawn_explanation ex;
-	struct bawn_run_input in;
+	struct bawn_run_input in = {0};
 	struct bawn_report *r;
 	int e = report_new(ret);
 
@@ -176,7 +176,7 @@ int bawn_show_policy(const struct bawn_options *o, struct bawn_report **ret)
 	const char *const nothing[] = {"true", NULL};
 	const struct bawn_policy *p;
 	const struct bawn_call *c;
-	struct bawn_run_input in;
+	struct bawn_run_input in = {0};
 	struct bawn_report *r;
 	int e = report_new(ret);
 

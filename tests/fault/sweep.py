@@ -101,7 +101,7 @@ def judge(combo, place, r, role, call, n):
         raise Fail(f"another wall, or output lost: {r}\n" + differ(combo.good, scrub(r.out)))
     if r.code == 0 and role == "init" and call in WALL:
         raise Fail(f"ran although a wall could not be built: {r}")
-    if r.code != 0 and not any(line.startswith("bawn: ") for line in r.err.splitlines()):
+    if r.code != 0 and "bawn: " not in r.err:
         raise Fail(f"fails without a word: {r}")
     if r.code in (126, 127):
         raise Fail(f"says that the command was not executed, but it was: {r}")

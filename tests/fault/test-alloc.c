@@ -39,6 +39,7 @@ static bool is_due(void)
 	return true;
 }
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the C library's are its own */
 OURS void *malloc(size_t size)
 {
 	void *p = is_due() ? NULL : __libc_malloc(size);
@@ -68,6 +69,8 @@ OURS void free(void *p)
 	live -= p != NULL;
 	__libc_free(p);
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 static char top[64];
 static const char *settings[4];
@@ -221,10 +224,11 @@ static void check(int (*call)(struct bawn_report **), int r, const struct bawn_r
 static void attempt(int (*call)(struct bawn_report **), long n)
 {
 	struct bawn_report *rep = NULL;
-	int r = call(&rep); /* what the C library keeps for itself it has now */
-	int fds = count_fds();
+	int fds, r;
 	long before;
 
+	(void)call(&rep); /* what the C library keeps for itself it has now */
+	fds = count_fds();
 	bawn_report_free(rep);
 	rep = NULL;
 	(void)unlink("ws/started");
@@ -251,6 +255,27 @@ static void attempt(int (*call)(struct bawn_report **), long n)
 	(void)unlink("ws/started");
 }
 
+/* Whether the Nth went well. */
+static bool try_one(int (*call)(struct bawn_report **), long n)
+{
+	int st = 0;
+	pid_t pid;
+
+	(void)fflush(stdout);
+	pid = fork();
+	ASSERT_TRUE(pid >= 0);
+	if (pid == 0) {
+		(void)alarm(60);
+		ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+		attempt(call, n);
+		_exit(0);
+	}
+	ASSERT_EQ(waitpid(pid, &st, 0), pid);
+	if (WIFSIGNALED(st))
+		(void)printf("# allocation %ld: signal %d\n", n, WTERMSIG(st));
+	return st == 0;
+}
+
 /* Every failing N is told, then the test fails. */
 static void sweep(int (*call)(struct bawn_report **), const char *backend)
 {
@@ -262,22 +287,7 @@ static void sweep(int (*call)(struct bawn_report **), const char *backend)
 	settings[0] = backend ? text : NULL;
 	*hit = 1;
 	for (long n = 1; *hit; n++) {
-		int st = 0;
-		pid_t pid;
-
-		(void)fflush(stdout);
-		pid = fork();
-		ASSERT_TRUE(pid >= 0);
-		if (pid == 0) {
-			(void)alarm(60);
-			ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-			attempt(call, n);
-			_exit(0);
-		}
-		ASSERT_EQ(waitpid(pid, &st, 0), pid);
-		if (WIFSIGNALED(st))
-			(void)printf("# allocation %ld: signal %d\n", n, WTERMSIG(st));
-		bad += st != 0;
+		bad += !try_one(call, n);
 		if (bad > 20 || n > 20000)
 			FAIL("too many of them");
 	}
