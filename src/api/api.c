@@ -24,6 +24,7 @@ static int report_new(struct bawn_report **ret)
 {
 	struct bawn_report *r = calloc(1, sizeof(*r));
 
+	*ret = NULL;
 	if (r)
 		r->arena = bawn_arena_new();
 	if (!r || !r->arena) {
@@ -110,10 +111,15 @@ static int make_input(
 	return take_settings(r, o, &in->policy);
 }
 
-/* Every way to fail ends here: the report says so in both of its forms. */
+/* Every way to fail ends here: the report says so in both of its forms. Without a reason so far it
+ * is the report itself that could not be made. */
 static int fail(struct bawn_report *r, int e)
 {
-	r->json.len = 0;
+	if (r->error.kind == BAWN_ERR_NONE)
+		(void)bawn_fail(
+			&r->error, BAWN_ERR_INTERNAL, e, "out of memory while making the report");
+	r->exit_status = r->exit_status ? r->exit_status : BAWN_EXIT_REFUSED;
+	bawn_buf_done(&r->json);
 	bawn_buf_printf(&r->json,
 		"{\"schema\":\"bawn/error/v1\",\"error\":{\"kind\":\"%s\",\"message\":",
 		bawn_errkind_name(r->error.kind));
@@ -125,7 +131,7 @@ static int fail(struct bawn_report *r, int e)
 int bawn_run(const struct bawn_options *o, struct bawn_report **ret)
 {
 	struct bawn_run_input in = {0};
-	struct bawn_result result;
+	struct bawn_result result = {0};
 	struct bawn_report *r;
 	int e = report_new(ret);
 
@@ -230,8 +236,10 @@ int bawn_probe_host(struct bawn_report **ret)
 		bawn_buf_puts(&r->json, "]}");
 	}
 	bawn_buf_puts(&r->json, "]}");
+	if (r->json.failed)
+		return fail(r, r->json.failed);
 	r->exit_status = 0;
-	return r->json.failed;
+	return 0;
 }
 
 int bawn_check_audit(const char *path, struct bawn_report **ret)
@@ -255,6 +263,8 @@ int bawn_check_audit(const char *path, struct bawn_report **ret)
 		(unsigned long long)au.bad_line, au.head);
 	put_text(&r->json, "problem", au.problem);
 	bawn_buf_puts(&r->json, "}");
+	if (r->json.failed)
+		return fail(r, r->json.failed);
 	r->exit_status = e < 0 ? 1 : 0;
 	return e;
 }
@@ -281,7 +291,7 @@ const char *bawn_report_limit(const struct bawn_report *r)
 
 const char *bawn_report_json(const struct bawn_report *r)
 {
-	return r->json.data ? r->json.data : "{}";
+	return r->json.data && !r->json.failed ? r->json.data : "{}";
 }
 
 const char *bawn_report_output(const struct bawn_report *r, int stream, size_t *ret_len)

@@ -27,6 +27,8 @@ static bool in_list(const char *list, const char *name)
 {
 	size_t n = strlen(name);
 
+	if (strchr(name, ',')) /* several words are no name */
+		return false;
 	for (const char *p = list; n && p && *p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
 		if (!strncmp(p, name, n) && (p[n] == ',' || p[n] == '\0'))
 			return true;

@@ -220,6 +220,10 @@ static int loop_run(struct loop *l, struct bawn_error *err)
 	/* We cannot go on, so it must not either; destroy() waits for it. */
 	if (r < 0 && !l->ended)
 		(void)l->in->be->signal(l->in, SIGKILL, &e);
+	/* nobody told it to end and nobody saw it end: somebody else took its sandbox away */
+	if (r >= 0 && !l->gone && !l->cut)
+		return bawn_fail(err, BAWN_ERR_SUPERVISE, -ECHILD,
+			"lost sight of the command: its sandbox was ended from outside (out of memory?)");
 	return r;
 }
 

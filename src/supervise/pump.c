@@ -237,6 +237,9 @@ static int stream_pull(struct loop *l, struct stream *st, struct bawn_error *err
 		st->retry_at = l->now + PAUSE_MS;
 		return 0;
 	}
+	if (n < 0 && errno != EIO && errno != EAGAIN)
+		return bawn_fail(
+			err, BAWN_ERR_SUPERVISE, -errno, "cannot read the command's output: %m");
 	if (n <= 0) {
 		stream_close(l, st);
 		return 0;

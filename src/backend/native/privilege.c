@@ -50,12 +50,18 @@ int bawn_wall_no_privilege(struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot set no_new_privs: %m");
 	if (HOLE("caps"))
 		return 0;
-	/* EINVAL: past the last capability of this kernel. EPERM: not ours to drop, so not ours to
-	 * use: without CAP_SETPCAP the bounding set stays, but no_new_privs makes it meaningless.
+	/* EINVAL: past the last capability of this kernel. EPERM at the first: not ours to drop, so
+	 * not ours to use: without CAP_SETPCAP the bounding set stays, but no_new_privs makes it
+	 * meaningless.
 	 */
-	for (int cap = 0; cap < 64; cap++)
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+	for (int cap = 0; cap < 64; cap++) {
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+			continue;
+		if (errno == EINVAL || (errno == EPERM && cap == 0))
 			break;
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -errno, "cannot drop capability %d: %m", cap);
+	}
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "cannot clear ambient capabilities: %m");
