@@ -17,16 +17,41 @@ static bool is_visible(const struct plan_builder *b, const char *path)
 	return m && m->kind != BAWN_MNT_SCRATCH && m->kind != BAWN_MNT_HIDE;
 }
 
+/* 1 if it is there. What cannot be looked at is not taken for absent. */
+static int look_at(const char *path, struct stat *st, struct bawn_error *err)
+{
+	if (lstat(path, st) == 0)
+		return 1;
+	if (errno == ENOENT || errno == ENOTDIR ||
+		errno == EACCES) /* EACCES: nor can the command */
+		return 0;
+	return bawn_fail(
+		err, BAWN_ERR_PLAN, -errno, "cannot look at the denied path '%s': %m", path);
+}
+
+/* A symlink's name leads to something: that must not be read either. 0 if it leads nowhere. */
+static int follow(
+	struct plan_builder *b, const char **path, struct stat *st, struct bawn_error *err)
+{
+	int r = bawn_path_resolve(b->a, *path, path);
+
+	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -ELOOP)
+		return 0;
+	if (r < 0)
+		return bawn_fail(
+			err, BAWN_ERR_PLAN, r, "cannot follow the denied path '%s'", *path);
+	return is_visible(b, *path) ? look_at(*path, st, err) : 0;
+}
+
 static int hide(struct plan_builder *b, const char *path, struct bawn_error *err)
 {
 	struct stat st;
+	int r = is_visible(b, path) ? look_at(path, &st, err) : 0;
 
-	if (!is_visible(b, path) || lstat(path, &st) < 0)
-		return 0;
-	/* a symlink's name leads to something: that must not be read either */
-	if (S_ISLNK(st.st_mode) && (bawn_path_resolve(b->a, path, &path) < 0 ||
-					   !is_visible(b, path) || lstat(path, &st) < 0))
-		return 0;
+	if (r > 0 && S_ISLNK(st.st_mode))
+		r = follow(b, &path, &st, err);
+	if (r <= 0)
+		return r;
 	if (bawn_path_under(b->c->workspace, path))
 		return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
 			"the workspace '%s' lies in the denied path '%s'", b->c->workspace, path);

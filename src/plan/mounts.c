@@ -42,36 +42,40 @@ static int add(struct plan_builder *b, enum bawn_mount_kind kind, const char *pa
 }
 
 /* /bin may be a directory or, on a merged system, a symlink into /usr: as on the host. */
+static int add_system_dir(struct plan_builder *b, const char *path, struct bawn_error *err)
+{
+	char target[PATH_MAX];
+	const char *to;
+	struct stat st;
+	ssize_t n = 0;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0
+				       : bawn_fail(err, BAWN_ERR_PLAN, -errno,
+						 "cannot look at '%s': %m", path);
+	if (!S_ISLNK(st.st_mode))
+		return add(b, BAWN_MNT_RO, path, "filesystem.system", err);
+	if (b->plan->tier == BAWN_TIER_LANDLOCK) /* sees the host's own link */
+		return 0;
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0)
+		return bawn_fail(err, BAWN_ERR_PLAN, -errno, "cannot read the link '%s': %m", path);
+	to = bawn_arena_strndup(b->a, target, (size_t)n);
+	if (!to)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	return plan_add_mount(b,
+		(struct bawn_mount){.kind = BAWN_MNT_SYMLINK,
+			.src = to,
+			.dst = path,
+			.rule = "filesystem.system"},
+		err);
+}
+
 static int add_system(struct plan_builder *b, struct bawn_error *err)
 {
 	for (size_t i = 0; i < b->p->fs_system.n; i++) {
-		const char *path = b->p->fs_system.v[i].text;
-		char target[PATH_MAX];
-		struct stat st;
-		ssize_t n;
-		int r;
+		int r = add_system_dir(b, b->p->fs_system.v[i].text, err);
 
-		if (lstat(path, &st) < 0)
-			continue;
-		if (!S_ISLNK(st.st_mode)) {
-			r = add(b, BAWN_MNT_RO, path, "filesystem.system", err);
-		} else {
-			n = readlink(path, target, sizeof(target) - 1);
-			if (n < 0)
-				continue;
-			const char *to = bawn_arena_strndup(b->a, target, (size_t)n);
-			if (!to)
-				return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
-			/* the Landlock tier sees the host's own link */
-			r = b->plan->tier == BAWN_TIER_LANDLOCK
-				    ? 0
-				    : plan_add_mount(b,
-					      (struct bawn_mount){.kind = BAWN_MNT_SYMLINK,
-						      .src = to,
-						      .dst = path,
-						      .rule = "filesystem.system"},
-					      err);
-		}
 		if (r < 0)
 			return r;
 	}

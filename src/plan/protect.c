@@ -14,6 +14,8 @@
 
 #include "plan/build.h"
 
+#define LINKS_MAX 40 /* as the kernel */
+
 static bool is_released(const struct plan_builder *b, const char *path)
 {
 	for (size_t i = 0; i < b->p->fs_unprotect.n; i++) {
@@ -83,10 +85,27 @@ static int keep(struct plan_builder *b, const char *path, const char *rule, stru
 		err);
 }
 
+/* Where the symlink `at` leads, with `rest` behind it; NULL and errno if that cannot be told. */
+static const char *follow(struct plan_builder *b, const char *dir, const char *at, const char *rest)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(at, target, sizeof(target) - 1);
+	const char *to;
+
+	if (n < 0)
+		return NULL;
+	target[n] = '\0';
+	to = bawn_path_join(b->a, dir, target);
+	to = to && *rest ? bawn_path_join(b->a, to, rest) : to;
+	if (!to)
+		errno = ENOMEM;
+	return to;
+}
+
 /* Walk from `root` (writable, exists) towards `path`, component by component. 1 if a symlink is on
- * the way: what it leads to has to be looked at apart. */
+ * the way: *ret_next is where it leads, existing or not, and has to be protected as well. */
 static int protect_path(struct plan_builder *b, const char *root, const char *path,
-	const char *rule, struct bawn_error *err)
+	const char *rule, const char **ret_next, struct bawn_error *err)
 {
 	const char *dir = root;
 	const char *rest = path + strlen(root);
@@ -108,9 +127,15 @@ static int protect_path(struct plan_builder *b, const char *root, const char *pa
 				       ? guard(b, dir, name, rule, err)
 				       : bawn_fail(err, BAWN_ERR_PLAN, -errno,
 						 "cannot look at '%s': %m", at);
-		if (S_ISLNK(st.st_mode)) /* may vanish, but cannot be made anew; its target is
-					    looked at apart */
-			return guard(b, dir, name, rule, err);
+		if (S_ISLNK(st.st_mode)) { /* may vanish, but cannot be made anew */
+			const char *next = follow(b, dir, at, rest);
+			if (!next)
+				return bawn_fail(
+					err, BAWN_ERR_PLAN, -errno, "cannot look at '%s': %m", at);
+			*ret_next = next;
+			r = guard(b, dir, name, rule, err);
+			return r < 0 ? r : 1;
+		}
 		if (!*rest)
 			return keep(b, at, rule, err);
 		if (!S_ISDIR(st.st_mode))
@@ -132,24 +157,34 @@ static const char *writable_root(const struct plan_builder *b, const char *path)
 	return m && m->kind == BAWN_MNT_RW && !m->pin ? m->dst : NULL;
 }
 
+/* As protect_path(), from the right root; *path becomes what comes next. */
+static int protect_step(
+	struct plan_builder *b, const char **path, const char *rule, struct bawn_error *err)
+{
+	const char *root =
+		bawn_path_under(*path, b->c->workspace) ? b->c->workspace : writable_root(b, *path);
+
+	if (is_released(b, *path) || !root || !strcmp(root, *path))
+		return 0;
+	return protect_path(b, root, *path, rule, path, err);
+}
+
+/* Follows symlinks one by one: what they lead to must stay as well, if it is writable at all. */
 static int protect_one(
 	struct plan_builder *b, const char *path, const char *rule, struct bawn_error *err)
 {
-	const char *root, *real;
-	int r;
+	const char *next = path, *real = NULL;
+	int r = protect_step(b, &next, rule, err);
+	int end = 0;
 
-	if (is_released(b, path))
-		return 0;
-	root = bawn_path_under(path, b->c->workspace) ? b->c->workspace : writable_root(b, path);
-	if (!root)
-		return 0;
-	r = protect_path(b, root, path, rule, err);
-	if (r <= 0 || bawn_path_resolve(b->a, path, &real) < 0)
-		return r < 0 ? r : 0;
-	/* reached through a symlink: what it really is must stay as well, if it is writable at all
+	/* where it ends, as the kernel sees it; and every step on the way, for it may end nowhere
 	 */
-	root = writable_root(b, real);
-	r = root && strcmp(root, real) != 0 ? protect_path(b, root, real, rule, err) : 0;
+	if (r > 0 && bawn_path_resolve(b->a, path, &real) == 0)
+		end = protect_step(b, &real, rule, err);
+	if (end < 0)
+		return end;
+	for (int hops = 0; r > 0 && hops < LINKS_MAX; hops++)
+		r = protect_step(b, &next, rule, err);
 	return r < 0 ? r : 0;
 }
 

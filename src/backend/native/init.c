@@ -65,6 +65,8 @@ static int step_settle(struct state *s, struct bawn_error *err)
 	int r;
 
 	(void)prctl(PR_SET_NAME, "bawn-init");
+	for (int sig = 1; s->in->reset_signals && sig < NSIG; sig++)
+		(void)sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	/* a process that moves itself is not made to wait for every processor, as one that is moved
 	 */
 	r = s->in->cgroup ? bawn_cgroup_enter(s->in->cgroup, s->in->born_inside) : 0;
@@ -372,14 +374,13 @@ static void finish(struct state *s)
 	_exit(0);
 }
 
-/* Nobody would watch over it: end everything, and say that it was not the command's fault. */
+/* Nobody would watch over the command: end everything. */
 static void give_up(struct state *s) __attribute__((noreturn));
 static void give_up(struct state *s)
 {
 	struct bawn_init_msg msg = {.kind = BAWN_EV_FAILED, .status = ENOMEM};
 
 	tell(s, &msg);
-	(void)kill(-s->pid, SIGKILL);
 	finish(s);
 }
 
@@ -530,11 +531,16 @@ void bawn_init_main(const struct bawn_init *in)
 	}
 	send_ready(&s);
 	await_word();
+	/* in the full tier only after the start, for it takes a while and the kernel ends
+	 * everything with us anyway; rlimits hold already */
+	if (in->plan->tier == BAWN_TIER_LANDLOCK)
+		s.meter = bawn_meter_new(in->plan, s.todo, false);
+	if (in->plan->tier == BAWN_TIER_LANDLOCK && !s.meter)
+		give_up(&s);
 	if (start_command(&s) < 0)
 		finish(&s);
-	/* only now, for it takes a while: the command has just been loaded, and rlimits hold
-	 * already */
-	s.meter = bawn_meter_new(in->plan, s.todo, in->plan->tier == BAWN_TIER_FULL);
+	if (!s.meter)
+		s.meter = bawn_meter_new(in->plan, s.todo, true);
 	if (!s.meter)
 		give_up(&s);
 	stay(&s);

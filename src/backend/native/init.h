@@ -51,6 +51,7 @@ struct bawn_init {
 	uid_t uid;
 	gid_t gid;
 	const struct bawn_cgroup *cgroup; /* to enter, or NULL */
+	bool reset_signals;               /* handlers of the host process are still set */
 	bool born_inside;                 /* CLONE_INTO_CGROUP was used */
 	uint32_t by_cgroup; /* limits that a control group enforces: not the meter's business */
 	struct sock_fprog base;

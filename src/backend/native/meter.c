@@ -248,7 +248,8 @@ int bawn_meter_rlimits(const struct bawn_plan *plan, uint32_t todo)
 		r = lower_rlimit(RLIMIT_SIGPENDING, 16384); /* also bounds timers */
 	if (r == 0 && todo & BAWN_CTL_LIMIT_PROCESSES && l->processes < INT32_MAX)
 		r = rlimit_processes(plan);
-	/* Counts what is reserved, so it must leave room for stacks and arenas never touched. */
+		/* Counts what is reserved, so it must leave room for stacks and arenas never
+		 * touched. */
 #ifndef BAWN_SANITIZED /* whose shadow memory is far larger */
 	/* far above the limit: what comes near it is to be seen and named by the meter, not to fail
 	 * in malloc */

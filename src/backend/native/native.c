@@ -71,17 +71,29 @@ static uint64_t clone_flags(const struct bawn_plan *plan)
 	return flags;
 }
 
-static pid_t clone_init(const struct native *n, const struct bawn_init *init, int *ret_pidfd)
+/* Filters of container engines answer clone3 with "no such call" so that they can look at clone's
+ * flags. */
+static pid_t clone_old(const struct native *n, struct bawn_init *init, int *ret_pidfd)
+{
+	init->born_inside = false;
+	init->reset_signals = true;
+	return (pid_t)syscall(
+		SYS_clone, clone_flags(n->plan) | CLONE_PIDFD | SIGCHLD, NULL, ret_pidfd, NULL, 0);
+}
+
+static pid_t clone_init(const struct native *n, struct bawn_init *init, int *ret_pidfd)
 {
 	struct clone_args args = {.flags = clone_flags(n->plan) | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
 		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
 		.exit_signal = SIGCHLD};
+	pid_t pid;
 
 	if (init->born_inside) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (unsigned long long)bawn_cgroup_clone_fd(n->cgroup);
 	}
-	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	return pid < 0 && errno == ENOSYS ? clone_old(n, init, ret_pidfd) : pid;
 }
 
 static int take_fds(struct native *n, struct msghdr *mh)
@@ -190,8 +202,7 @@ static void describe(struct native *n, const struct bawn_init *init)
 			at += (size_t)snprintf(n->in.walls + at, size - at, "%s", limits[i].name);
 }
 
-static int clone_child(
-	struct native *n, const struct bawn_init *init, int child, struct bawn_error *err)
+static int clone_child(struct native *n, struct bawn_init *init, int child, struct bawn_error *err)
 {
 	n->pid = clone_init(n, init, &n->pidfd);
 	if (n->pid == 0) {
