@@ -11,12 +11,15 @@
 #include <poll.h>
 
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #include "backend/native/broker_impl.h"
 #include "base/cleanup.h"
 
 #define SERVE_MAX 64
+#define LOOK_US   100000 /* how often a child looks whether the caller still waits */
 
 /* Linux 6.6; older ones say EINVAL, which is fine. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
@@ -30,7 +33,10 @@ enum bawn_broker_mode bawn_broker_mode(const struct bawn_plan *plan)
 		return BAWN_BROKER_ALL;
 	if (plan->tier == BAWN_TIER_LANDLOCK && plan->n_protect > 0)
 		return BAWN_BROKER_WRITE;
-	return plan->n_guards > 0 ? BAWN_BROKER_CREATE : BAWN_BROKER_OFF;
+	/* In the full tier there are always Unix sockets, and connect() is the broker's to decide.
+	 */
+	return plan->tier == BAWN_TIER_FULL || plan->n_guards > 0 ? BAWN_BROKER_CREATE
+								  : BAWN_BROKER_OFF;
 }
 
 int bawn_broker_new(const struct bawn_plan *plan, int listener, bawn_broker_report_fn *report,
@@ -65,6 +71,7 @@ struct bawn_broker *bawn_broker_free(struct bawn_broker *b)
 	if (!b)
 		return NULL;
 	bawn_guard_done(b);
+	free(b->own);
 	(void)close(b->listener);
 	free(b);
 	return NULL;
@@ -111,6 +118,44 @@ void bawn_susp_answer_fd(const struct bawn_susp *s, int fd, bool cloexec)
 		r = -errno;
 	(void)close(fd);
 	bawn_susp_answer(s, r);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+int bawn_tick_on(suseconds_t us, sigset_t *ret_old)
+{
+	struct sigaction sa = {.sa_handler = on_alarm};
+	struct itimerval every = {{0, us}, {0, us}};
+	sigset_t alarm;
+
+	(void)sigemptyset(&sa.sa_mask);
+	(void)sigemptyset(&alarm);
+	(void)sigaddset(&alarm, SIGALRM);
+	if (sigaction(SIGALRM, &sa, NULL) < 0 || setitimer(ITIMER_REAL, &every, NULL) < 0)
+		return -errno;
+	(void)pthread_sigmask(SIG_UNBLOCK, &alarm, ret_old);
+	return 0;
+}
+
+void bawn_tick_off(const sigset_t *old)
+{
+	(void)setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+	if (old)
+		(void)pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+void bawn_child_begin(bool tick)
+{
+	sigset_t none;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)sigemptyset(&none);
+	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
+	if (tick)
+		(void)bawn_tick_on(LOOK_US, NULL);
 }
 
 static void serve_one(struct bawn_broker *b, const struct seccomp_notif *req)

@@ -8,12 +8,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/time.h>
 
 #include "backend/native/broker_impl.h"
 #include "base/cleanup.h"
@@ -55,27 +52,16 @@ static int reopen(const struct opening *o, int fd, bool wait)
 	return r;
 }
 
-static void on_alarm(int sig)
-{
-	(void)sig;
-}
-
 /* In the child: wait for the other end, looking now and then whether the caller still waits. */
 static void open_waiting(const struct opening *o, int fifo)
 {
-	struct sigaction sa = {.sa_handler = on_alarm};
-	struct itimerval every = {{0, 100000}, {0, 100000}};
 	int fd;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)sigemptyset(&sa.sa_mask);
-	(void)sigaction(SIGALRM, &sa, NULL);
-	(void)pthread_sigmask(SIG_SETMASK, &sa.sa_mask, NULL);
-	(void)setitimer(ITIMER_REAL, &every, NULL);
+	bawn_child_begin(true);
 	do
 		fd = reopen(o, fifo, true);
 	while (fd == -EINTR && bawn_susp_alive(o->s));
-	(void)setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+	bawn_tick_off(NULL);
 	if (fd < 0)
 		bawn_susp_answer(o->s, fd);
 	else

@@ -214,13 +214,6 @@ static long act_unlink(struct bawn_susp *s, const struct bawn_op *op)
 	return result_of(s, &p, r);
 }
 
-static long act_connect(struct bawn_susp *s, const struct bawn_op *op)
-{
-	(void)op;
-	bawn_guard_connect(s);
-	return BAWN_CONTINUE;
-}
-
 #define ROW(sys, fn, d1, p1, d2, p2, fl, mo, fix)                                             \
 	{                                                                                     \
 		.nr = SYS_##sys, .act = fn, .dir1 = d1, .path1 = p1, .dir2 = d2, .path2 = p2, \
@@ -241,7 +234,8 @@ const struct bawn_op bawn_broker_ops[] = {
 	ROW(linkat,       act_link,       0,  1,  2,  3,  4, -1, 0),
 	ROW(renameat,     act_rename,     0,  1,  2,  3, -1, -1, 0),
 	ROW(renameat2,    act_rename,     0,  1,  2,  3,  4, -1, 0),
-	ROW(connect,      act_connect,   -1, -1, -1, -1, -1, -1, 0),
+	ROW(connect,      bawn_act_connect,     -1, -1, -1, -1, -1, -1, 0),
+	ROW(bind,         bawn_act_bind,        -1, -1, -1, -1, -1, -1, 0),
 	ROW(unlinkat,     act_unlink,     0,  1, -1, -1,  2, -1, 0),
 	ROW(truncate,     bawn_act_truncate,    -1,  0, -1, -1, -1,  1, 0),
 	ROW(fchmod,       bawn_act_chmod,        0, -1, -1, -1, -1,  1, 0),

@@ -171,6 +171,11 @@ static const char *own_proc(const struct bawn_susp *s, const char *path)
 	return end + strspn(end, "/");
 }
 
+bool bawn_susp_own_proc(const struct bawn_susp *s, const char *path)
+{
+	return path[0] == '/' && own_proc(s, path);
+}
+
 /*
  * Start at the right directory: *base becomes the caller's descriptor or /proc directory where the
  * text says so, *path what is left. Returns 1 if the path is that descriptor itself.
