@@ -70,7 +70,6 @@ struct check {
 
 /* Datagrams can be sent to any path without connect(), which is what the broker sees. The kernel
  * takes a raw Unix socket for a datagram one. */
-#define NO_TYPE SCMP_ACT_ERRNO(EPROTONOSUPPORT)
 #define UNIX(sys, act, type)                        \
 	{                                           \
 		.name = sys, .action = act, .n = 2, \
@@ -101,14 +100,14 @@ static const struct check checks[] = {
 	ONE("prlimit64", SCMP_ACT_ALLOW, 2, UINT64_MAX, 0),
 	UNIX("socketpair", SCMP_ACT_ALLOW, SOCK_STREAM),
 	UNIX("socketpair", SCMP_ACT_ALLOW, SOCK_SEQPACKET),
-	UNIX("socketpair", NO_TYPE, SOCK_DGRAM),
-	UNIX("socketpair", NO_TYPE, SOCK_RAW),
+	UNIX("socketpair", DENY, SOCK_DGRAM),
+	UNIX("socketpair", DENY, SOCK_RAW),
 };
 static const struct check unix_checks[] = {
 	UNIX("socket", SCMP_ACT_ALLOW, SOCK_STREAM),
 	UNIX("socket", SCMP_ACT_ALLOW, SOCK_SEQPACKET),
-	UNIX("socket", NO_TYPE, SOCK_DGRAM),
-	UNIX("socket", NO_TYPE, SOCK_RAW),
+	UNIX("socket", DENY, SOCK_DGRAM),
+	UNIX("socket", DENY, SOCK_RAW),
 };
 
 #define INET(family, type, proto)                                   \
