@@ -18,8 +18,7 @@
 #include "backend/native/broker_impl.h"
 #include "base/cleanup.h"
 
-#define SERVE_MAX 64
-#define LOOK_US   100000 /* how often a child looks whether the caller still waits */
+#define LOOK_US 100000 /* how often a child looks whether the caller still waits */
 
 /* Linux 6.6; older ones say EINVAL, which is fine. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
@@ -160,49 +159,38 @@ void bawn_child_begin(bool tick)
 
 static void serve_one(struct bawn_broker *b, const struct seccomp_notif *req)
 {
-	_cleanup_close_ int proc = -1;
+	struct bawn_lazy lazy = {.proc = -1, .mem = -1};
 	struct bawn_susp s = {.b = b,
 		.id = req->id,
 		.tid = (pid_t)req->pid,
 		.args = (const uint64_t *)req->data.args,
-		.mem = -1};
+		.lazy = &lazy};
 	const struct bawn_op *op = NULL;
-	char path[32];
+	long r;
 
 	for (size_t i = 0; i < bawn_broker_n_ops && !op; i++) {
 		if (bawn_broker_ops[i].nr == req->data.nr)
 			op = &bawn_broker_ops[i];
 	}
-	(void)snprintf(path, sizeof(path), "/proc/%d", s.tid);
-	s.proc = proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (proc < 0 || !op) {
-		bawn_susp_answer(&s, op ? -EACCES : -EPERM);
-		return;
-	}
-	/* Alive now, so the directory that was opened before is the caller's. */
-	if (!bawn_susp_alive(&s))
-		return;
-	long r = op->act(&s, op);
+	r = op ? op->act(&s, op) : -EPERM;
 	if (r != BAWN_ANSWERED)
 		bawn_susp_answer(&s, r);
-	if (s.mem >= 0)
-		(void)close(s.mem);
+	if (lazy.mem >= 0)
+		(void)close(lazy.mem);
+	if (lazy.proc >= 0)
+		(void)close(lazy.proc);
 }
 
 int bawn_broker_serve(struct bawn_broker *b)
 {
-	for (int i = 0; i < SERVE_MAX; i++) {
-		struct pollfd p = {.fd = b->listener, .events = POLLIN};
-		struct seccomp_notif req = {0};
+	struct pollfd p = {.fd = b->listener, .events = POLLIN};
+	struct seccomp_notif req = {0};
 
-		if (poll(&p, 1, 0) <= 0)
-			return 0;
-		if (!(p.revents & POLLIN))
-			return p.revents & POLLHUP ? -ENOENT : 0;
-		if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_RECV, &req) == 0)
-			serve_one(b, &req);
-		else if (errno != ENOENT && errno != EINTR)
-			return 0;
-	}
+	if (poll(&p, 1, 0) <= 0)
+		return 0;
+	if (!(p.revents & POLLIN))
+		return p.revents & POLLHUP ? -ENOENT : 0;
+	if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_RECV, &req) == 0)
+		serve_one(b, &req);
 	return 0;
 }

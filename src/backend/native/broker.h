@@ -44,8 +44,8 @@ typedef void bawn_broker_report_fn(void *data, uint32_t control, const char *tex
 /* `listener` is the notification descriptor; the broker owns it from here. */
 int bawn_broker_new(const struct bawn_plan *plan, int listener, bawn_broker_report_fn *report,
 	void *data, struct bawn_broker **ret, struct bawn_error *err);
-/* Serve at most a bounded number of requests that are waiting; never blocks. Call when the listener
- * polls readable. Returns 0, or -ENOENT when no process uses the filter any more. */
+/* Serve one request if one is waiting; never blocks. Call when the listener polls readable. Returns
+ * 0, or -ENOENT when no process uses the filter any more. */
 int bawn_broker_serve(struct bawn_broker *b);
 int bawn_broker_fd(const struct bawn_broker *b);
 struct bawn_broker *bawn_broker_free(struct bawn_broker *b);

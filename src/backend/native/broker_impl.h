@@ -43,14 +43,20 @@ struct bawn_broker {
 	uint64_t last_told; /* hash of the last text, so that a loop is told once */
 };
 
-/* A suspended call. `proc` pins the caller's /proc/TID: nothing is looked up by number twice. */
+/* Descriptors that only some calls need; -1 until they do. */
+struct bawn_lazy {
+	int proc; /* the caller's /proc/TID */
+	int mem;  /* its memory, where it cannot be read in a cheaper way */
+};
+
+/* A suspended call. What is found by the caller's number is only believed while the call is still
+ * suspended afterwards: then the number was the caller's all the time. */
 struct bawn_susp {
 	struct bawn_broker *b;
 	uint64_t id;
 	pid_t tid;
 	const uint64_t *args;
-	int proc;
-	int mem;
+	struct bawn_lazy *lazy;
 };
 
 /* Where a path leads: a name in a directory, or (whole >= 0) one of the caller's descriptors. */
@@ -79,6 +85,8 @@ enum bawn_change {
 /* broker_path.c */
 int bawn_susp_string(struct bawn_susp *s, uint64_t addr, char *dst, size_t size);
 int bawn_susp_bytes(struct bawn_susp *s, uint64_t addr, void *dst, size_t size);
+/* The caller's /proc/TID, or a negative errno; stays ours. */
+int bawn_susp_proc(const struct bawn_susp *s);
 /* The caller's directory descriptor as one of ours (O_PATH). */
 int bawn_susp_base(const struct bawn_susp *s, int dirfd);
 /* A number from a line of the caller's /proc/TID/status, in that base; -1 if it is not there. */

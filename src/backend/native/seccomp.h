@@ -26,14 +26,14 @@
  * sys_deny / net_closed / n_no_exec (memfd_create only with MFD_NOEXEC_SEAL) are honoured; only
  * sys_allow and sys_deny make a program at run time (some milliseconds). sys_allow does not open
  * sockets: that is the network's setting; nor, in the Landlock tier, System V ipc and message
- * queues, which are the host's there. Where a broker runs, pidfd_getfd is allowed for its sake;
- * load the notification filter, which refuses it, before the command runs. *ret points to static
- * memory or to memory from the arena.
+ * queues, which are the host's there. Where a broker runs, pidfd_getfd and process_vm_readv are
+ * allowed for its sake; load the notification filter, which refuses them, before the command runs.
+ * *ret points to static memory or to memory from the arena.
  */
 int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
 	struct bawn_error *err);
-/* The notification filter for a broker mode; also refuses seccomp(NEW_LISTENER) and pidfd_getfd.
- * Static memory. */
+/* The notification filter for a broker mode; also refuses seccomp(NEW_LISTENER) and the two calls
+ * above. Static memory. */
 void bawn_seccomp_notify(enum bawn_broker_mode mode, struct sock_fprog *ret);
 
 /* Load into this thread (no_new_privs must be set). With `listener`, returns the descriptor. */

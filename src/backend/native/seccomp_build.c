@@ -176,12 +176,15 @@ static const char *const ipc_calls[] = {"shmget", "shmat", "shmctl", "shmdt", "m
 	"msgrcv", "msgctl", "semget", "semop", "semtimedop", "semctl", "mq_open", "mq_unlink",
 	"ipc", NULL};
 
+/* What the broker does to its callers, and nobody else to anybody. */
+static const char *const broker_calls[] = {"pidfd_getfd", "process_vm_readv", NULL};
+
 /* What the table and the profile say: 0 or an errno. */
 static int action_of(const struct bawn_seccomp_profile *p, const char *name)
 {
 	const struct row *r = find_row(name);
 
-	if (p->broker && strcmp(name, "pidfd_getfd") == 0)
+	if (p->broker && listed(broker_calls, name))
 		return 0;
 	if (listed(p->deny, name))
 		return EPERM;
@@ -461,8 +464,8 @@ int bawn_seccomp_build_notify(int mode, struct sock_filter **ret, size_t *ret_n)
 	if (r == 0)
 		r = add_call(ctx, SCMP_ACT_ERRNO(ENOSYS), "openat2");
 	/* The base filter lets the broker do it, not the command. */
-	if (r == 0)
-		r = add_call(ctx, DENY, "pidfd_getfd");
+	for (size_t i = 0; broker_calls[i] && r == 0; i++)
+		r = add_call(ctx, DENY, broker_calls[i]);
 	for (size_t i = 0; i < sizeof(notifies) / sizeof(notifies[0]) && r == 0; i++) {
 		const struct notify *n = &notifies[i];
 		int nr = number_of(n->name);

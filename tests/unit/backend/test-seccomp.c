@@ -124,7 +124,6 @@ static const struct row rows[] = {
 	{"delete_module", NATIVE, SYS_delete_module, 0, 0, 0, NO(EPERM)},
 	{"finit_module", NATIVE, SYS_finit_module, 0, 0, 0, NO(EPERM)},
 	{"ptrace", NATIVE, SYS_ptrace, 0, 0, 0, NO(EPERM)},
-	{"process_vm_readv", NATIVE, SYS_process_vm_readv, 0, 0, 0, NO(EPERM)},
 	{"process_vm_writev", NATIVE, SYS_process_vm_writev, 0, 0, 0, NO(EPERM)},
 	{"reboot", NATIVE, SYS_reboot, 0, 0, 0, NO(EPERM)},
 	{"kexec_load", NATIVE, SYS_kexec_load, 0, 0, 0, NO(EPERM)},
@@ -243,10 +242,12 @@ static void check_ipc(const struct sock_fprog *p, uint32_t expect)
 	}
 }
 
-static void check_getfd(const struct sock_fprog *p, uint32_t expect)
+static void check_broker_calls(const struct sock_fprog *p, uint32_t expect)
 {
 	struct seccomp_data d = {.nr = SYS_pidfd_getfd, .arch = NATIVE};
 
+	ASSERT_EQ(run(p, &d), expect);
+	d.nr = SYS_process_vm_readv;
 	ASSERT_EQ(run(p, &d), expect);
 }
 
@@ -307,7 +308,7 @@ TEST(full)
 	CHECK(&p, rows);
 	CHECK(&p, open_net);
 	check_ipc(&p, ALLOW);
-	check_getfd(&p, ALLOW); /* for the broker: see notify */
+	check_broker_calls(&p, ALLOW); /* for the broker: see notify */
 	check_same(&p, true, true);
 }
 
@@ -319,12 +320,12 @@ TEST(landlock)
 	CHECK(&p, rows);
 	CHECK(&p, no_net);
 	check_ipc(&p, NO(EPERM));
-	check_getfd(&p, NO(EPERM));
+	check_broker_calls(&p, NO(EPERM));
 	check_same(&p, false, false);
 	plan.n_guards = 1;
 	p = base_of(&plan);
 	check_ipc(&p, NO(EPERM));
-	check_getfd(&p, ALLOW);
+	check_broker_calls(&p, ALLOW);
 }
 
 TEST(landlock_unix)
@@ -358,10 +359,10 @@ TEST(policy_cannot_change)
 	struct sock_fprog p = base_of(&plan);
 
 	check_ipc(&p, NO(EPERM));
-	check_getfd(&p, ALLOW);
+	check_broker_calls(&p, ALLOW);
 	plan.n_guards = 0;
 	p = base_of(&plan);
-	check_getfd(&p, NO(EPERM));
+	check_broker_calls(&p, NO(EPERM));
 }
 
 TEST(no_exec)
@@ -432,6 +433,7 @@ static const struct row notify_create[] = {
 	{"connect", NATIVE, SYS_connect, 0, 0, 0, NOTIFY},
 	{"bind", NATIVE, SYS_bind, 0, 0, 0, NOTIFY},
 	{"pidfd_getfd", NATIVE, SYS_pidfd_getfd, 0, 0, 0, NO(EPERM)},
+	{"process_vm_readv", NATIVE, SYS_process_vm_readv, 0, 0, 0, NO(EPERM)},
 	{"unlinkat", NATIVE, SYS_unlinkat, 0, 0, 0, ALLOW},
 	{"openat2", NATIVE, SYS_openat2, 0, 0, 0, NO(ENOSYS)},
 	{"listener", NATIVE, SYS_seccomp, 1, 8, 0, NO(EPERM)},
@@ -450,6 +452,7 @@ static const struct row notify_write[] = {
 	{"fsetxattr", NATIVE, SYS_fsetxattr, 0, 0, 0, NOTIFY},
 	{"connect", NATIVE, SYS_connect, 0, 0, 0, NOTIFY},
 	{"pidfd_getfd", NATIVE, SYS_pidfd_getfd, 0, 0, 0, NO(EPERM)},
+	{"process_vm_readv", NATIVE, SYS_process_vm_readv, 0, 0, 0, NO(EPERM)},
 	{"openat2", NATIVE, SYS_openat2, 0, 0, 0, NO(ENOSYS)},
 	{"listener", NATIVE, SYS_seccomp, 1, HIGH | 8, 0, NO(EPERM)},
 };
@@ -459,6 +462,7 @@ static const struct row notify_all[] = {
 	{"read", NATIVE, SYS_read, 0, 0, 0, ALLOW},
 	{"bind", NATIVE, SYS_bind, 0, 0, 0, NOTIFY},
 	{"pidfd_getfd", NATIVE, SYS_pidfd_getfd, 0, 0, 0, NO(EPERM)},
+	{"process_vm_readv", NATIVE, SYS_process_vm_readv, 0, 0, 0, NO(EPERM)},
 };
 
 TEST(notify)
@@ -514,7 +518,7 @@ TEST(exported)
 	CHECK(&p, rows);
 	CHECK(&p, open_net);
 	check_ipc(&p, ALLOW);
-	check_getfd(&p, NO(EPERM)); /* whoever loads it has no broker */
+	check_broker_calls(&p, NO(EPERM)); /* whoever loads it has no broker */
 	free(p.filter);
 }
 
