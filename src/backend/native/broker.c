@@ -12,6 +12,7 @@
 
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 
@@ -60,6 +61,8 @@ int bawn_broker_new(const struct bawn_plan *plan, int listener, bawn_broker_repo
 		(void)bawn_broker_free(b);
 		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 	}
+	b->umask = umask(077);
+	(void)umask(b->umask);
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
 	*ret = b;
 	return 0;
@@ -102,12 +105,14 @@ void bawn_susp_answer(const struct bawn_susp *s, long result)
 
 /*
  * In two steps, with ours closed between them: a caller that goes on while we still have the file
- * open for writing could not execute it (ETXTBSY), nor see the end of a pipe.
+ * open for writing could not execute it (ETXTBSY), nor see the end of a pipe. One step saves two
+ * changes of the processor's task, where that cannot happen.
  */
-void bawn_susp_answer_fd(const struct bawn_susp *s, int fd, bool cloexec)
+void bawn_susp_answer_fd(const struct bawn_susp *s, int fd, bool cloexec, bool late)
 {
 	struct seccomp_notif_addfd add = {
 		.id = s->id,
+		.flags = late ? SECCOMP_ADDFD_FLAG_SEND : 0,
 		.srcfd = (uint32_t)fd,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
@@ -116,7 +121,8 @@ void bawn_susp_answer_fd(const struct bawn_susp *s, int fd, bool cloexec)
 	if (r < 0)
 		r = -errno;
 	(void)close(fd);
-	bawn_susp_answer(s, r);
+	if (!late || r < 0)
+		bawn_susp_answer(s, r);
 }
 
 static void on_alarm(int sig)

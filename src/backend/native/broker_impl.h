@@ -37,6 +37,8 @@ struct bawn_broker {
 	bawn_broker_report_fn *report;
 	void *data;
 	struct bawn_folded *guards; /* plan->n_guards of them */
+	mode_t umask;               /* ours, and the command's until one of them changes it */
+	bool umask_changed;         /* by any process in the sandbox */
 	struct bawn_own *own;
 	size_t n_own, max_own, next_own;
 	unsigned int failures_told;
@@ -170,6 +172,6 @@ void bawn_child_begin(bool tick);
 #define BAWN_ANSWERED LONG_MAX       /* the function has answered, or a child of ours will */
 #define BAWN_CONTINUE (LONG_MAX - 1) /* let the kernel do it: never where a refusal is policy */
 void bawn_susp_answer(const struct bawn_susp *s, long result);
-/* Gives `fd` to the caller and closes it. */
-void bawn_susp_answer_fd(const struct bawn_susp *s, int fd, bool cloexec);
+/* Gives `fd` to the caller and closes it; with `late`, a little after the caller goes on. */
+void bawn_susp_answer_fd(const struct bawn_susp *s, int fd, bool cloexec, bool late);
 bool bawn_susp_alive(const struct bawn_susp *s);

@@ -31,6 +31,7 @@ struct opening {
 	unsigned int links;
 	bool need_dir; /* slashes behind the path: follow, and it must be a directory */
 	int fd;        /* the result */
+	bool late;     /* it may be closed after the caller goes on */
 };
 
 /* Open the very thing that `fd` (O_PATH) is. With `wait` it may block. */
@@ -66,7 +67,7 @@ static void open_waiting(const struct opening *o, int fifo)
 	if (fd < 0)
 		bawn_susp_answer(o->s, fd);
 	else
-		bawn_susp_answer_fd(o->s, fd, o->flags & O_CLOEXEC);
+		bawn_susp_answer_fd(o->s, fd, o->flags & O_CLOEXEC, false);
 }
 
 static int open_in_child(struct opening *o, int fd)
@@ -225,6 +226,7 @@ static int open_regular(struct opening *o, const struct bawn_place *p, const str
 		return SLOW;
 	if (!(o->flags & O_NONBLOCK))
 		(void)fcntl(fd, F_SETFL, o->flags);
+	o->late = (o->flags & O_ACCMODE) == O_RDONLY;
 	o->fd = TAKE_FD(fd);
 	return 0;
 }
@@ -315,5 +317,5 @@ void bawn_broker_open(struct bawn_susp *s, int dirfd, unsigned int path_arg, int
 	if (r < 0)
 		bawn_susp_answer(s, r);
 	else
-		bawn_susp_answer_fd(s, o.fd, flags & O_CLOEXEC);
+		bawn_susp_answer_fd(s, o.fd, flags & O_CLOEXEC, o.late);
 }

@@ -214,6 +214,14 @@ static long act_unlink(struct bawn_susp *s, const struct bawn_op *op)
 	return result_of(s, &p, r);
 }
 
+/* Not a matter of policy: only to know that it was changed. */
+static long act_umask(struct bawn_susp *s, const struct bawn_op *op)
+{
+	(void)op;
+	s->b->umask_changed = true;
+	return BAWN_CONTINUE;
+}
+
 #define ROW(sys, fn, d1, p1, d2, p2, fl, mo, fix)                                             \
 	{                                                                                     \
 		.nr = SYS_##sys, .act = fn, .dir1 = d1, .path1 = p1, .dir2 = d2, .path2 = p2, \
@@ -236,6 +244,7 @@ const struct bawn_op bawn_broker_ops[] = {
 	ROW(renameat2,    act_rename,     0,  1,  2,  3,  4, -1, 0),
 	ROW(connect,      bawn_act_connect,     -1, -1, -1, -1, -1, -1, 0),
 	ROW(bind,         bawn_act_bind,        -1, -1, -1, -1, -1, -1, 0),
+	ROW(umask,        act_umask,     -1, -1, -1, -1, -1, -1, 0),
 	ROW(unlinkat,     act_unlink,     0,  1, -1, -1,  2, -1, 0),
 	ROW(truncate,     bawn_act_truncate,    -1,  0, -1, -1, -1,  1, 0),
 	ROW(fchmod,       bawn_act_chmod,        0, -1, -1, -1, -1,  1, 0),

@@ -138,20 +138,27 @@ int bawn_susp_base(const struct bawn_susp *s, int dirfd)
 
 long bawn_susp_status(const struct bawn_susp *s, const char *key, int radix)
 {
+	_cleanup_close_ int fd = -1;
 	char text[4096];
 	const char *p;
+	ssize_t n;
 
-	if (bawn_susp_proc(s) < 0 ||
-		bawn_read_small(bawn_susp_proc(s), "status", text, sizeof(text)) < 0)
+	fd = open_of(s, "status", O_RDONLY);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
 		return -1;
+	text[n] = 0;
 	p = strstr(text, key);
 	return p ? strtol(p + strlen(key), NULL, radix) : -1;
 }
 
 mode_t bawn_susp_umask(const struct bawn_susp *s)
 {
-	long mask = bawn_susp_status(s, "\nUmask:", 8);
+	long mask = s->b->umask;
 
+	/* Until somebody has changed it, it is what everybody was born with; reading it is slow. */
+	if (s->b->umask_changed)
+		mask = bawn_susp_status(s, "\nUmask:", 8);
 	return umask(mask < 0 ? 077 : (mode_t)mask);
 }
 

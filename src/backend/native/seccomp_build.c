@@ -416,6 +416,7 @@ static const struct notify notifies[] = {
 	ALWAYS("renameat2", C),
 	ALWAYS("bind", C),
 	ALWAYS("connect", C),
+	ALWAYS("umask", C),
 	WHEN("open", W, W, 1, O_ACCMODE, O_WRONLY),
 	WHEN("open", W, W, 1, O_ACCMODE, O_RDWR),
 	WHEN("open", W, W, 1, O_ACCMODE, O_ACCMODE),

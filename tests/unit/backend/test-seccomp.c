@@ -434,6 +434,7 @@ static const struct row notify_create[] = {
 	{"bind", NATIVE, SYS_bind, 0, 0, 0, NOTIFY},
 	{"pidfd_getfd", NATIVE, SYS_pidfd_getfd, 0, 0, 0, NO(EPERM)},
 	{"process_vm_readv", NATIVE, SYS_process_vm_readv, 0, 0, 0, NO(EPERM)},
+	{"umask", NATIVE, SYS_umask, 022, 0, 0, NOTIFY},
 	{"unlinkat", NATIVE, SYS_unlinkat, 0, 0, 0, ALLOW},
 	{"openat2", NATIVE, SYS_openat2, 0, 0, 0, NO(ENOSYS)},
 	{"listener", NATIVE, SYS_seccomp, 1, 8, 0, NO(EPERM)},
