@@ -115,7 +115,7 @@ static int identify(int dir, const char *name, struct bawn_own *ret)
 
 static void remember(struct bawn_broker *b, const struct bawn_place *p)
 {
-	struct bawn_own own;
+	struct bawn_own own = {0};
 
 	if (identify(p->dir, p->name, &own) < 0)
 		return;
@@ -154,7 +154,7 @@ static bool is_listed(const struct bawn_plan *plan, const char *path)
 /* May the caller connect to what `fd` (O_PATH) is? What is not a socket the kernel refuses. */
 static int check_target(const struct bawn_susp *s, int fd)
 {
-	struct bawn_own own;
+	struct bawn_own own = {0};
 	char path[PATH_MAX];
 	int r = identify(fd, "", &own);
 
