@@ -43,13 +43,27 @@ static const struct {
 	const char *name;
 	struct bawn_seccomp_profile profile;
 } bases[] = {
-	{"full", {.inet = true, .unix_sockets = true}},
-	{"full_noexec", {.inet = true, .unix_sockets = true, .memfd_noexec = true}},
-	{"closed", {.unix_sockets = true}},
-	{"closed_noexec", {.unix_sockets = true, .memfd_noexec = true}},
+	{"full", {.inet = true, .unix_sockets = true, .ipc = true}},
+	{"closed", {.unix_sockets = true, .ipc = true}},
+	{"shared", {.unix_sockets = true}},
 	{"none", {0}},
-	{"none_noexec", {.memfd_noexec = true}},
 };
+
+/* Each base four times: _0, _1 with memfd_noexec, _2 with a broker, _3 with both. */
+static bool put_variants(FILE *f, const char *name, struct bawn_seccomp_profile p)
+{
+	bool ok = true;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		char full[32];
+
+		p.memfd_noexec = i & 1;
+		p.broker = i & 2;
+		(void)snprintf(full, sizeof(full), "%s_%u", name, i);
+		ok = ok && put_base(f, full, &p);
+	}
+	return ok;
+}
 
 static bool put_notify(FILE *f, const char *name, enum bawn_broker_mode mode)
 {
@@ -73,7 +87,7 @@ int main(int argc, char *argv[])
 			 ")\n#error \"generated for another architecture\"\n#endif\n"
 			 "#include <linux/filter.h>\n");
 	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
-		ok = ok && put_base(f, bases[i].name, &bases[i].profile);
+		ok = ok && put_variants(f, bases[i].name, bases[i].profile);
 	ok = ok && put_notify(f, "notify_create", BAWN_BROKER_CREATE) &&
 	     put_notify(f, "notify_write", BAWN_BROKER_WRITE) &&
 	     put_notify(f, "notify_all", BAWN_BROKER_ALL);

@@ -155,13 +155,15 @@ static const char *verb_of(enum bawn_change what)
 static int refuse_protect(
 	const struct bawn_susp *s, enum bawn_change what, const char *path, const char *rule)
 {
-	char why[PATH_MAX];
+	_cleanup_buf_ struct bawn_buf why = {0};
 
-	(void)snprintf(why, sizeof(why),
-		"it is protected agent or git configuration (rule filesystem.protect: %.1500s); "
-		"the operator can allow it with --rw %.1500s",
-		rule, rule);
-	tell(s->b, BAWN_CTL_FS_PROTECT, verb_of(what), path, why);
+	bawn_buf_puts(
+		&why, "it is protected agent or git configuration (rule filesystem.protect: ");
+	bawn_buf_escape(&why, rule, strlen(rule));
+	bawn_buf_puts(&why, "); the operator can allow it with --rw ");
+	bawn_buf_escape(&why, rule, strlen(rule));
+	if (!why.failed)
+		tell(s->b, BAWN_CTL_FS_PROTECT, verb_of(what), path, why.data);
 	return -EPERM;
 }
 
@@ -218,8 +220,8 @@ static int check_paths(const struct bawn_susp *s, const char *path, enum bawn_ch
 {
 	const struct bawn_plan *plan = s->b->plan;
 	bool above = what == BAWN_CHANGE_AWAY || what == BAWN_CHANGE_PUT;
+	_cleanup_buf_ struct bawn_buf why = {0};
 	const char *rule = NULL;
-	char why[PATH_MAX];
 
 	if (what != BAWN_CHANGE_READ)
 		rule = covering(plan->protect, plan->n_protect, path, above);
@@ -228,8 +230,11 @@ static int check_paths(const struct bawn_susp *s, const char *path, enum bawn_ch
 	rule = covering(plan->deny, plan->n_deny, path, above);
 	if (!rule)
 		return 0;
-	(void)snprintf(why, sizeof(why), "it is denied (rule filesystem.deny: %.2000s)", rule);
-	tell(s->b, BAWN_CTL_FS_DENY, verb_of(what), path, why);
+	bawn_buf_puts(&why, "it is denied (rule filesystem.deny: ");
+	bawn_buf_escape(&why, rule, strlen(rule));
+	bawn_buf_puts(&why, ")");
+	if (!why.failed)
+		tell(s->b, BAWN_CTL_FS_DENY, verb_of(what), path, why.data);
 	return -EACCES;
 }
 
@@ -315,17 +320,24 @@ static bool beyond(const struct sockaddr_storage *a, char *dst, size_t size)
 	return false;
 }
 
-/* For the record only: the network namespace is the wall. */
-void bawn_guard_connect(struct bawn_susp *s)
+void bawn_guard_host_socket(const struct bawn_susp *s, const char *path)
 {
-	struct sockaddr_storage addr = {0};
-	size_t len = (uint32_t)s->args[2];
+	_cleanup_buf_ struct bawn_buf why = {0};
+
+	bawn_buf_puts(&why, "it belongs to the host; the operator can allow it with "
+			    "--unix-socket ");
+	bawn_buf_escape(&why, path, strlen(path));
+	if (!why.failed)
+		tell(s->b, BAWN_CTL_IPC, "connecting to the socket", path, why.data);
+}
+
+void bawn_guard_connect(
+	const struct bawn_susp *s, const struct sockaddr_storage *addr, socklen_t len)
+{
 	char text[80];
 
-	if (len > sizeof(addr) || len < sizeof(struct sockaddr_in) ||
-		bawn_susp_bytes(s, s->args[1], &addr, len) < 0)
-		return;
-	if (s->b->failures_told >= FAILURES_MAX || !beyond(&addr, text, sizeof(text)))
+	if (len < sizeof(struct sockaddr_in) || s->b->failures_told >= FAILURES_MAX ||
+		!beyond(addr, text, sizeof(text)))
 		return;
 	s->b->failures_told++;
 	tell(s->b, BAWN_CTL_NET_NONE, "connecting to", text,

@@ -8,12 +8,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/time.h>
 
 #include "backend/native/broker_impl.h"
 #include "base/cleanup.h"
@@ -23,6 +20,7 @@
 #define RETRIES_MAX 100
 #define AGAIN       1 /* something changed under us, or a symlink was followed: look again */
 #define ANSWERED    2
+#define SLOW        3 /* not the usual case */
 
 struct opening {
 	struct bawn_susp *s;
@@ -33,6 +31,7 @@ struct opening {
 	unsigned int links;
 	bool need_dir; /* slashes behind the path: follow, and it must be a directory */
 	int fd;        /* the result */
+	bool late;     /* it may be closed after the caller goes on */
 };
 
 /* Open the very thing that `fd` (O_PATH) is. With `wait` it may block. */
@@ -51,35 +50,24 @@ static int reopen(const struct opening *o, int fd, bool wait)
 	if (makes)
 		(void)umask(old);
 	if (r >= 0 && added)
-		(void)fcntl(r, F_SETFL, fcntl(r, F_GETFL) & ~O_NONBLOCK);
+		(void)fcntl(r, F_SETFL, o->flags);
 	return r;
-}
-
-static void on_alarm(int sig)
-{
-	(void)sig;
 }
 
 /* In the child: wait for the other end, looking now and then whether the caller still waits. */
 static void open_waiting(const struct opening *o, int fifo)
 {
-	struct sigaction sa = {.sa_handler = on_alarm};
-	struct itimerval every = {{0, 100000}, {0, 100000}};
 	int fd;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)sigemptyset(&sa.sa_mask);
-	(void)sigaction(SIGALRM, &sa, NULL);
-	(void)pthread_sigmask(SIG_SETMASK, &sa.sa_mask, NULL);
-	(void)setitimer(ITIMER_REAL, &every, NULL);
+	bawn_child_begin(true);
 	do
 		fd = reopen(o, fifo, true);
 	while (fd == -EINTR && bawn_susp_alive(o->s));
-	(void)setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+	bawn_tick_off(NULL);
 	if (fd < 0)
 		bawn_susp_answer(o->s, fd);
 	else
-		bawn_susp_answer_fd(o->s, fd, o->flags & O_CLOEXEC);
+		bawn_susp_answer_fd(o->s, fd, o->flags & O_CLOEXEC, false);
 }
 
 static int open_in_child(struct opening *o, int fd)
@@ -107,10 +95,9 @@ static bool is_trap(const struct bawn_place *p, const struct stat *st)
 {
 	struct stat dir;
 
-	if (p->whole >= 0 || fstat(p->dir, &dir) < 0)
+	if (p->whole >= 0 || st->st_uid == geteuid() || fstat(p->dir, &dir) < 0)
 		return false;
-	return (dir.st_mode & S_ISVTX) && (dir.st_mode & S_IWOTH) && st->st_uid != geteuid() &&
-	       st->st_uid != dir.st_uid;
+	return (dir.st_mode & S_ISVTX) && (dir.st_mode & S_IWOTH) && st->st_uid != dir.st_uid;
 }
 
 /* The device number of the caller's terminal, 0 if it has none: the fifth field behind the name. */
@@ -119,7 +106,8 @@ static dev_t caller_tty(const struct bawn_susp *s)
 	char text[1024], *p = NULL;
 	long tty = 0;
 
-	if (bawn_read_small(s->proc, "stat", text, sizeof(text)) >= 0)
+	if (bawn_susp_proc(s) >= 0 &&
+		bawn_read_small(bawn_susp_proc(s), "stat", text, sizeof(text)) >= 0)
 		p = strrchr(text, ')');
 	if (!p || strlen(p) < 4)
 		return 0;
@@ -214,6 +202,50 @@ static int open_new(struct opening *o, const struct bawn_place *p)
 	return r;
 }
 
+/*
+ * The usual case, a regular file, by its name: nothing in the sandbox can put another thing there
+ * meanwhile, as that takes a call that waits for us. Should the host do it, the wrong thing was
+ * opened without waiting and without a change, and we look again.
+ */
+static int open_regular(struct opening *o, const struct bawn_place *p, const struct stat *st)
+{
+	int flags = (o->flags & ~(O_CREAT | O_TRUNC)) | O_NOFOLLOW | O_NONBLOCK;
+	_cleanup_close_ int fd = -1;
+	struct stat got;
+	int r;
+
+	if ((o->flags & O_CREAT) && is_trap(p, st))
+		return -EACCES;
+	r = bawn_guard_check(o->s, p, change_of(o->flags));
+	if (r < 0)
+		return r;
+	fd = openat(p->dir, p->name, flags | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &got) < 0 || got.st_ino != st->st_ino || got.st_dev != st->st_dev)
+		return SLOW;
+	if ((o->flags & O_TRUNC) && ftruncate(fd, 0) < 0)
+		return SLOW;
+	if (!(o->flags & O_NONBLOCK))
+		(void)fcntl(fd, F_SETFL, o->flags);
+	o->late = (o->flags & O_ACCMODE) == O_RDONLY;
+	o->fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* Try it in the quick way; SLOW if that is not possible. */
+static int open_quick(struct opening *o, const struct bawn_place *p)
+{
+	struct stat st;
+
+	if (p->whole >= 0 || o->need_dir || (o->flags & O_TMPFILE))
+		return SLOW;
+	if (fstatat(p->dir, p->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? open_new(o, p) : SLOW;
+	if (!S_ISREG(st.st_mode) || (o->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ||
+		((o->flags & O_TRUNC) && (o->flags & O_ACCMODE) == O_RDONLY))
+		return SLOW;
+	return open_regular(o, p, &st);
+}
+
 /* One step: 0 and o->fd, AGAIN, ANSWERED or a negative errno. */
 static int open_step(struct opening *o)
 {
@@ -231,6 +263,9 @@ static int open_step(struct opening *o)
 	if (slash && (o->flags & O_CREAT) && p.name[0] != '/')
 		return -EISDIR;
 	o->need_dir |= slash;
+	r = open_quick(o, &p);
+	if (r != SLOW)
+		return r;
 	fd = p.whole >= 0 ? fcntl(p.whole, F_DUPFD_CLOEXEC, 3)
 			  : openat(p.dir, p.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
@@ -250,8 +285,9 @@ static int open_prepare(struct opening *o, int dirfd, unsigned int path_arg)
 {
 	int r;
 
-	/* The kernel's own opinion of the flags comes before everything else. */
-	if (openat(-1, "x", o->flags, o->mode) < 0 && errno == EINVAL)
+	/* The kernel's own opinion of the flags comes before everything else; it has one of these.
+	 */
+	if ((o->flags & O_TMPFILE) && openat(-1, "x", o->flags, o->mode) < 0 && errno == EINVAL)
 		return -EINVAL;
 	r = bawn_susp_string(o->s, o->s->args[path_arg], o->path, sizeof(o->path));
 	if (r < 0)
@@ -281,5 +317,5 @@ void bawn_broker_open(struct bawn_susp *s, int dirfd, unsigned int path_arg, int
 	if (r < 0)
 		bawn_susp_answer(s, r);
 	else
-		bawn_susp_answer_fd(s, o.fd, flags & O_CLOEXEC);
+		bawn_susp_answer_fd(s, o.fd, flags & O_CLOEXEC, o.late);
 }

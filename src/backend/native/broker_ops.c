@@ -214,10 +214,11 @@ static long act_unlink(struct bawn_susp *s, const struct bawn_op *op)
 	return result_of(s, &p, r);
 }
 
-static long act_connect(struct bawn_susp *s, const struct bawn_op *op)
+/* Not a matter of policy: only to know that it was changed. */
+static long act_umask(struct bawn_susp *s, const struct bawn_op *op)
 {
 	(void)op;
-	bawn_guard_connect(s);
+	s->b->umask_changed = true;
 	return BAWN_CONTINUE;
 }
 
@@ -241,7 +242,9 @@ const struct bawn_op bawn_broker_ops[] = {
 	ROW(linkat,       act_link,       0,  1,  2,  3,  4, -1, 0),
 	ROW(renameat,     act_rename,     0,  1,  2,  3, -1, -1, 0),
 	ROW(renameat2,    act_rename,     0,  1,  2,  3,  4, -1, 0),
-	ROW(connect,      act_connect,   -1, -1, -1, -1, -1, -1, 0),
+	ROW(connect,      bawn_act_connect,     -1, -1, -1, -1, -1, -1, 0),
+	ROW(bind,         bawn_act_bind,        -1, -1, -1, -1, -1, -1, 0),
+	ROW(umask,        act_umask,     -1, -1, -1, -1, -1, -1, 0),
 	ROW(unlinkat,     act_unlink,     0,  1, -1, -1,  2, -1, 0),
 	ROW(truncate,     bawn_act_truncate,    -1,  0, -1, -1, -1,  1, 0),
 	ROW(fchmod,       bawn_act_chmod,        0, -1, -1, -1, -1,  1, 0),

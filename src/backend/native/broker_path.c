@@ -13,6 +13,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 
 #include "backend/native/broker_impl.h"
@@ -20,6 +21,7 @@
 #include "base/io.h"
 
 #define LINKS_MAX 40
+#define SHORT     256
 
 void bawn_place_done(struct bawn_place *p)
 {
@@ -30,37 +32,91 @@ void bawn_place_done(struct bawn_place *p)
 	p->dir = p->whole = -1;
 }
 
-static int open_mem(struct bawn_susp *s)
+/* Something in the caller's /proc directory by its number, so that the directory is opened only by
+ * those that need more of it. */
+static int open_of(const struct bawn_susp *s, const char *what, int flags)
 {
-	if (s->mem < 0)
-		s->mem = openat(s->proc, "mem", O_RDONLY | O_CLOEXEC);
-	return s->mem < 0 ? -EACCES : 0;
+	char path[48];
+	int fd;
+
+	if (s->lazy->proc >= 0) {
+		fd = openat(s->lazy->proc, what, flags | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", s->tid, what);
+	fd = open(path, flags | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (bawn_susp_alive(s))
+		return fd;
+	(void)close(fd);
+	return -EACCES;
+}
+
+int bawn_susp_proc(const struct bawn_susp *s)
+{
+	if (s->lazy->proc < 0) {
+		int fd = open_of(s, "", O_PATH | O_DIRECTORY);
+
+		if (fd < 0)
+			return -EACCES;
+		s->lazy->proc = fd;
+	}
+	return s->lazy->proc;
+}
+
+/* Not everywhere may memory be read by number: containers forbid it and let the file be read. */
+static ssize_t read_file(const struct bawn_susp *s, uint64_t addr, void *dst, size_t size)
+{
+	ssize_t n;
+
+	if (s->lazy->mem < 0)
+		s->lazy->mem = open_of(s, "mem", O_RDONLY);
+	if (s->lazy->mem < 0) {
+		s->lazy->mem = -1;
+		return -EACCES;
+	}
+	n = pread(s->lazy->mem, dst, size, (off_t)addr);
+	return n <= 0 ? -EFAULT : n;
+}
+
+/* Stops at the first page that is not mapped. */
+static ssize_t read_memory(const struct bawn_susp *s, uint64_t addr, void *dst, size_t size)
+{
+	struct iovec to = {.iov_base = dst, .iov_len = size};
+	struct iovec from = {.iov_len = size};
+	ssize_t n;
+
+	if (addr > INT64_MAX)
+		return -EFAULT;
+	memcpy(&from.iov_base, &addr, sizeof(from.iov_base));
+	n = s->lazy->mem >= 0 ? -1 : process_vm_readv(s->tid, &to, 1, &from, 1, 0);
+	if (n > 0)
+		return bawn_susp_alive(s) ? n : -EACCES;
+	if (n == 0 || (s->lazy->mem < 0 && errno == EFAULT))
+		return -EFAULT;
+	return read_file(s, addr, dst, size);
 }
 
 int bawn_susp_bytes(struct bawn_susp *s, uint64_t addr, void *dst, size_t size)
 {
-	ssize_t n;
+	ssize_t n = read_memory(s, addr, dst, size);
 
-	if (open_mem(s) < 0)
-		return -EACCES;
-	if (addr > INT64_MAX)
-		return -EFAULT;
-	n = pread(s->mem, dst, size, (off_t)addr);
+	if (n < 0)
+		return (int)n;
 	return n == (ssize_t)size ? 0 : -EFAULT;
 }
 
-/* A read stops at the first page that is not mapped, so one read is enough. */
+/* Most are short; a longer one is read anew as a whole. */
 int bawn_susp_string(struct bawn_susp *s, uint64_t addr, char *dst, size_t size)
 {
-	ssize_t n;
+	size_t part = size < SHORT ? size : SHORT;
+	ssize_t n = read_memory(s, addr, dst, part);
 
-	if (open_mem(s) < 0)
-		return -EACCES;
-	if (addr > INT64_MAX)
-		return -EFAULT;
-	n = pread(s->mem, dst, size, (off_t)addr);
-	if (n <= 0)
-		return -EFAULT;
+	if (n == SHORT && !memchr(dst, 0, part) && part < size)
+		n = read_memory(s, addr, dst, size);
+	if (n < 0)
+		return (int)n;
 	if (memchr(dst, 0, (size_t)n))
 		return 0;
 	return n == (ssize_t)size ? -ENAMETOOLONG : -EFAULT;
@@ -71,34 +127,38 @@ int bawn_susp_base(const struct bawn_susp *s, int dirfd)
 	char path[24];
 	int fd;
 
-	if (dirfd == AT_FDCWD) {
-		fd = openat(s->proc, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		return fd < 0 ? -errno : fd;
-	}
+	if (dirfd == AT_FDCWD)
+		return open_of(s, "cwd", O_PATH | O_DIRECTORY);
 	if (dirfd < 0)
 		return -EBADF;
 	(void)snprintf(path, sizeof(path), "fd/%d", dirfd);
-	fd = openat(s->proc, path, O_PATH | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -EBADF : -errno;
-	return fd;
+	fd = open_of(s, path, O_PATH);
+	return fd == -ENOENT ? -EBADF : fd;
 }
 
 long bawn_susp_status(const struct bawn_susp *s, const char *key, int radix)
 {
+	_cleanup_close_ int fd = -1;
 	char text[4096];
 	const char *p;
+	ssize_t n;
 
-	if (bawn_read_small(s->proc, "status", text, sizeof(text)) < 0)
+	fd = open_of(s, "status", O_RDONLY);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
 		return -1;
+	text[n] = 0;
 	p = strstr(text, key);
 	return p ? strtol(p + strlen(key), NULL, radix) : -1;
 }
 
 mode_t bawn_susp_umask(const struct bawn_susp *s)
 {
-	long mask = bawn_susp_status(s, "\nUmask:", 8);
+	long mask = s->b->umask;
 
+	/* Until somebody has changed it, it is what everybody was born with; reading it is slow. */
+	if (s->b->umask_changed)
+		mask = bawn_susp_status(s, "\nUmask:", 8);
 	return umask(mask < 0 ? 077 : (mode_t)mask);
 }
 
@@ -171,6 +231,11 @@ static const char *own_proc(const struct bawn_susp *s, const char *path)
 	return end + strspn(end, "/");
 }
 
+bool bawn_susp_own_proc(const struct bawn_susp *s, const char *path)
+{
+	return path[0] == '/' && own_proc(s, path);
+}
+
 /*
  * Start at the right directory: *base becomes the caller's descriptor or /proc directory where the
  * text says so, *path what is left. Returns 1 if the path is that descriptor itself.
@@ -183,9 +248,9 @@ static int rewrite(const struct bawn_susp *s, int *base, const char **path)
 	if (!own)
 		return 0;
 	if ((rest = after(own, "cwd")) || (rest = after(own, "root"))) {
-		fd = openat(s->proc, own[0] == 'r' ? "root" : "cwd", O_PATH | O_CLOEXEC);
+		fd = open_of(s, own[0] == 'r' ? "root" : "cwd", O_PATH);
 	} else if ((rest = after(own, "exe"))) {
-		fd = openat(s->proc, "exe", O_PATH | O_CLOEXEC);
+		fd = open_of(s, "exe", O_PATH);
 	} else if (after(own, "fd") && after(own, "fd")[0]) {
 		char *end = NULL;
 		const char *num = after(own, "fd");
@@ -198,11 +263,11 @@ static int rewrite(const struct bawn_susp *s, int *base, const char **path)
 			return -ENOENT;
 		rest = end + strspn(end, "/");
 	} else {
-		fd = fcntl(s->proc, F_DUPFD_CLOEXEC, 3);
+		fd = open_of(s, "", O_PATH | O_DIRECTORY);
 		rest = own;
 	}
 	if (fd < 0)
-		return fd == -1 ? -errno : fd;
+		return fd;
 	if (*base >= 0)
 		(void)close(*base);
 	*base = fd;
@@ -281,10 +346,9 @@ int bawn_susp_locate(
 		}
 		if (r == 1) { /* the link itself is meant: a name in /proc */
 			path = strrchr(before, '/') + 1;
-			ret->dir = openat(
-				s->proc, strstr(before, "fd") ? "fd" : ".", O_PATH | O_CLOEXEC);
+			ret->dir = open_of(s, strstr(before, "fd") ? "fd" : "", O_PATH);
 			(void)snprintf(ret->name, sizeof(ret->name), "%s", path[0] ? path : ".");
-			return ret->dir < 0 ? -errno : 0;
+			return ret->dir < 0 ? ret->dir : 0;
 		}
 	}
 	too_long = split(path, parent, ret);

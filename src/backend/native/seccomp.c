@@ -18,6 +18,12 @@
 #define PROG(array) \
 	((struct sock_fprog){.len = sizeof(array) / sizeof((array)[0]), .filter = (array)})
 
+#define VARIANTS(name)                                                         \
+	{                                                                      \
+		PROG(bawn_prog_##name##_0), PROG(bawn_prog_##name##_1),        \
+			PROG(bawn_prog_##name##_2), PROG(bawn_prog_##name##_3) \
+	}
+
 static bool any(const char *const *list)
 {
 	return list && *list;
@@ -25,11 +31,15 @@ static bool any(const char *const *list)
 
 static struct sock_fprog ready_program(const struct bawn_seccomp_profile *p)
 {
+	const struct sock_fprog full[] = VARIANTS(full), closed[] = VARIANTS(closed),
+				shared[] = VARIANTS(shared), none[] = VARIANTS(none);
+	unsigned int i = (p->memfd_noexec ? 1 : 0) | (p->broker ? 2 : 0);
+
 	if (p->inet)
-		return p->memfd_noexec ? PROG(bawn_prog_full_noexec) : PROG(bawn_prog_full);
+		return full[i];
 	if (p->unix_sockets)
-		return p->memfd_noexec ? PROG(bawn_prog_closed_noexec) : PROG(bawn_prog_closed);
-	return p->memfd_noexec ? PROG(bawn_prog_none_noexec) : PROG(bawn_prog_none);
+		return p->ipc ? closed[i] : shared[i];
+	return none[i];
 }
 
 int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
@@ -39,6 +49,8 @@ int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct
 	struct bawn_seccomp_profile p = {
 		.inet = full && !plan->net_closed,
 		.unix_sockets = full || plan->unix_open,
+		.ipc = full,
+		.broker = bawn_broker_mode(plan) != BAWN_BROKER_OFF,
 		.memfd_noexec = plan->n_no_exec > 0,
 		.allow = plan->sys_allow,
 		.deny = plan->sys_deny,
@@ -109,7 +121,7 @@ bool bawn_seccomp_known(const char *name)
 
 int bawn_seccomp_export(int fd, struct bawn_error *err)
 {
-	int r = bawn_write_all(fd, bawn_prog_full, sizeof(bawn_prog_full));
+	int r = bawn_write_all(fd, bawn_prog_full_0, sizeof(bawn_prog_full_0));
 
 	if (r < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, r, "writing the filter program failed");

@@ -19,17 +19,21 @@
 
 /*
  * The base filter: an allow-list (unknown calls: ENOSYS), EPERM for the dangerous ones, arguments
- * checked (clone flags, clone3 → ENOSYS, socket families, ioctl TIOCSTI/TIOCLINUX, personality,
- * mknod), any other architecture and x32 kill the process. `tier` and the plan decide about
- * sockets: in the Landlock tier AF_INET/AF_INET6 are refused, and AF_UNIX socket() too (socketpair
- * stays) unless plan->unix_open. plan->sys_allow / sys_deny / net_closed / n_no_exec (memfd_create
- * only with MFD_NOEXEC_SEAL) are honoured; only sys_allow and sys_deny make a program at run time
- * (some milliseconds). sys_allow does not open sockets: that is the network's setting. *ret points
- * to static memory or to memory from the arena.
+ * checked (clone flags, clone3 → ENOSYS, socket families and types: no Unix datagrams, ioctl
+ * TIOCSTI/TIOCLINUX, personality, mknod, prlimit64 of others), any other architecture and x32 kill
+ * the process. `tier` and the plan decide about sockets: in the Landlock tier AF_INET/AF_INET6 are
+ * refused, and AF_UNIX socket() too (socketpair stays) unless plan->unix_open. plan->sys_allow /
+ * sys_deny / net_closed / n_no_exec (memfd_create only with MFD_NOEXEC_SEAL) are honoured; only
+ * sys_allow and sys_deny make a program at run time (some milliseconds). sys_allow does not open
+ * sockets: that is the network's setting; nor, in the Landlock tier, System V ipc and message
+ * queues, which are the host's there. Where a broker runs, pidfd_getfd and process_vm_readv are
+ * allowed for its sake; load the notification filter, which refuses them, before the command runs.
+ * *ret points to static memory or to memory from the arena.
  */
 int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
 	struct bawn_error *err);
-/* The notification filter for a broker mode; also refuses seccomp(NEW_LISTENER). Static memory. */
+/* The notification filter for a broker mode; also refuses seccomp(NEW_LISTENER) and the two calls
+ * above. Static memory. */
 void bawn_seccomp_notify(enum bawn_broker_mode mode, struct sock_fprog *ret);
 
 /* Load into this thread (no_new_privs must be set). With `listener`, returns the descriptor. */

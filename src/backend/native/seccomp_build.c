@@ -68,6 +68,15 @@ struct check {
 	}
 #define FLAG(sys, num, bit) ONE(sys, DENY, num, (uint64_t)(bit), (uint64_t)(bit))
 
+/* Datagrams can be sent to any path without connect(), which is what the broker sees. The kernel
+ * takes a raw Unix socket for a datagram one. */
+#define UNIX(sys, act, type)                        \
+	{                                           \
+		.name = sys, .action = act, .n = 2, \
+		.a = { {0, LOW32, AF_UNIX},         \
+			{1, TYPE, (type)} }         \
+	}
+
 static const struct check checks[] = {
 	/* The kernel looks at 32 bits of an ioctl number: so do we. */
 	ONE("ioctl", DENY, 1, LOW32, TIOCSTI),
@@ -86,10 +95,19 @@ static const struct check checks[] = {
 	ONE("mknod", DENY, 1, S_IFMT, S_IFBLK),
 	ONE("mknodat", DENY, 2, S_IFMT, S_IFCHR),
 	ONE("mknodat", DENY, 2, S_IFMT, S_IFBLK),
-	ONE("socketpair", SCMP_ACT_ALLOW, 0, LOW32, AF_UNIX),
+	/* The limits of another process are not ours to set, though it may have the same user. */
+	ONE("prlimit64", SCMP_ACT_ALLOW, 0, LOW32, 0),
+	ONE("prlimit64", SCMP_ACT_ALLOW, 2, UINT64_MAX, 0),
+	UNIX("socketpair", SCMP_ACT_ALLOW, SOCK_STREAM),
+	UNIX("socketpair", SCMP_ACT_ALLOW, SOCK_SEQPACKET),
+	UNIX("socketpair", DENY, SOCK_DGRAM),
+	UNIX("socketpair", DENY, SOCK_RAW),
 };
 static const struct check unix_checks[] = {
-	ONE("socket", SCMP_ACT_ALLOW, 0, LOW32, AF_UNIX),
+	UNIX("socket", SCMP_ACT_ALLOW, SOCK_STREAM),
+	UNIX("socket", SCMP_ACT_ALLOW, SOCK_SEQPACKET),
+	UNIX("socket", DENY, SOCK_DGRAM),
+	UNIX("socket", DENY, SOCK_RAW),
 };
 
 #define INET(family, type, proto)                                   \
@@ -153,12 +171,25 @@ static bool is_socket(const char *name)
 	return strcmp(name, "socket") == 0 || strcmp(name, "socketpair") == 0;
 }
 
+/* Objects of an ipc namespace, by the calls that reach them. */
+static const char *const ipc_calls[] = {"shmget", "shmat", "shmctl", "shmdt", "msgget", "msgsnd",
+	"msgrcv", "msgctl", "semget", "semop", "semtimedop", "semctl", "mq_open", "mq_unlink",
+	"ipc", NULL};
+
+/* What the broker does to its callers, and nobody else to anybody. */
+static const char *const broker_calls[] = {"pidfd_getfd", "process_vm_readv", NULL};
+
 /* What the table and the profile say: 0 or an errno. */
 static int action_of(const struct bawn_seccomp_profile *p, const char *name)
 {
 	const struct row *r = find_row(name);
 
+	if (p->broker && listed(broker_calls, name))
+		return 0;
 	if (listed(p->deny, name))
+		return EPERM;
+	/* Without a namespace these are the host's, and no name in the policy changes that. */
+	if (!p->ipc && listed(ipc_calls, name))
 		return EPERM;
 	if (listed(p->allow, name) && !is_socket(name))
 		return 0;
@@ -383,7 +414,9 @@ static const struct notify notifies[] = {
 	ALWAYS("rename", C),
 	ALWAYS("renameat", C),
 	ALWAYS("renameat2", C),
-	{.name = "connect", .from = C, .to = C, .arg = -1},
+	ALWAYS("bind", C),
+	ALWAYS("connect", C),
+	ALWAYS("umask", C),
 	WHEN("open", W, W, 1, O_ACCMODE, O_WRONLY),
 	WHEN("open", W, W, 1, O_ACCMODE, O_RDWR),
 	WHEN("open", W, W, 1, O_ACCMODE, O_ACCMODE),
@@ -431,6 +464,9 @@ int bawn_seccomp_build_notify(int mode, struct sock_filter **ret, size_t *ret_n)
 	/* The flags are behind a pointer; the C library has a way without it. */
 	if (r == 0)
 		r = add_call(ctx, SCMP_ACT_ERRNO(ENOSYS), "openat2");
+	/* The base filter lets the broker do it, not the command. */
+	for (size_t i = 0; broker_calls[i] && r == 0; i++)
+		r = add_call(ctx, DENY, broker_calls[i]);
 	for (size_t i = 0; i < sizeof(notifies) / sizeof(notifies[0]) && r == 0; i++) {
 		const struct notify *n = &notifies[i];
 		int nr = number_of(n->name);

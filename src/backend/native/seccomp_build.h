@@ -15,6 +15,9 @@
 struct bawn_seccomp_profile {
 	bool inet;                /* AF_INET and AF_INET6, streams and datagrams */
 	bool unix_sockets;        /* socket(AF_UNIX); socketpair is always there */
+	bool ipc;                 /* System V and POSIX message queues, semaphores, memory */
+	bool broker;              /* pidfd_getfd and process_vm_readv, which the notification
+				     filter then refuses */
 	bool memfd_noexec;        /* memfd_create makes only files that can never be executed */
 	const char *const *allow; /* NULL-terminated names, or NULL */
 	const char *const *deny;

@@ -193,6 +193,27 @@ TEST(report_of_a_place_that_is_not_writable)
 	finish();
 }
 
+static void make_odd(void *arg)
+{
+	(void)arg;
+	REFUSED(mkdir("odd\033[2J\n", 0755));
+}
+
+/* Names come from the workspace: a refusal must not write to the operator's terminal. */
+TEST(refusal_is_escaped)
+{
+	struct bawn_guard odd = {.dir = top, .name = "odd\033[2J\n", .rule = "odd\033[2J\n"};
+	struct bawn_plan p = {.guards = &odd, .n_guards = 1};
+
+	prepare();
+	ASSERT_EQ(brokered(&p, make_odd, NULL), 0);
+	ASSERT_EQ(reports, 1);
+	ASSERT_TRUE(strstr(last_report, "filesystem.protect: odd") != NULL);
+	for (const char *c = last_report; *c; c++)
+		ASSERT_TRUE((unsigned char)*c >= ' ');
+	finish();
+}
+
 static void connects(void *arg)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(9)};
