@@ -106,7 +106,7 @@ int bawn_seccomp_load(const struct sock_fprog *prog, bool listener, struct bawn_
 	if (listener)
 		r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 			flags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, prog);
-	if (r < 0)
+	if (!listener || (r < 0 && errno == EINVAL)) /* a flag that this kernel does not know */
 		r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, prog);
 	if (r < 0)
 		return bawn_fail(

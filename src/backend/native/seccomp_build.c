@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From tables to programs. libseccomp cannot say "allow ioctl but for these" in an allow-list, so
- * the base filter is two programs in a row: the first looks at arguments and decides what it
- * recognises, everything else goes on to the second, which is the table. Going on is done by
- * turning the first program's default return into a jump.
+ * From tables to programs. libseccomp cannot say "allow ioctl but for these" in an allow-list, so a
+ * filter is made of parts: a tree that decides by number, which sends the few calls whose arguments
+ * matter on to libseccomp's program; what that does not recognise goes on to the table's decision
+ * for the call.
  */
 
 #include "backend/native/seccomp_build.h"
@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 
 #include "backend/native/broker_mode.h"
+#include "backend/native/seccomp_tree.h"
 
 #define GO_ON SCMP_ACT_TRACE(0xba3) /* default of the first program; never loaded */
 #define LOW32 0xffffffffU
@@ -196,15 +197,6 @@ static int action_of(const struct bawn_seccomp_profile *p, const char *name)
 	return r ? r->action : ENOSYS;
 }
 
-static int add_call(scmp_filter_ctx ctx, uint32_t action, const char *name)
-{
-	int nr = number_of(name);
-
-	if (nr == __NR_SCMP_ERROR)
-		return -EINVAL;
-	return nr < 0 ? 0 : seccomp_rule_add_array(ctx, action, nr, 0, NULL);
-}
-
 static int add_check(scmp_filter_ctx ctx, const struct check *c)
 {
 	struct scmp_arg_cmp cmp[3] = {0};
@@ -308,75 +300,112 @@ static int build_checks(
 	return take_program(ctx, ret, ret_n);
 }
 
-static int add_named(
-	scmp_filter_ctx ctx, const struct bawn_seccomp_profile *p, const char *const *names)
+static uint32_t decision_of(const struct bawn_seccomp_profile *p, const char *name)
 {
-	for (; names && *names; names++) {
-		int act = action_of(p, *names);
-		int r;
+	int act = action_of(p, name);
 
-		if (find_row(*names))
-			continue;
-		r = add_call(ctx, act ? SCMP_ACT_ERRNO((uint32_t)act) : SCMP_ACT_ALLOW, *names);
-		if (r < 0 && r != -EEXIST)
-			return r;
-	}
+	return act ? SECCOMP_RET_ERRNO | ((uint32_t)act & SECCOMP_RET_DATA) : SECCOMP_RET_ALLOW;
+}
+
+static int decide(uint32_t *decisions, const char *name, uint32_t decision)
+{
+	int nr = number_of(name);
+
+	if (nr >= BAWN_SECCOMP_NUMBERS)
+		return -ERANGE;
+	if (nr >= 0)
+		decisions[nr] = decision;
 	return 0;
 }
 
-/* The second program: names. ENOSYS is its default, so such rows need no rule. */
-static int build_list(const struct bawn_seccomp_profile *p, struct sock_filter **ret, size_t *ret_n)
+/* What the tables say by name. ENOSYS for what they do not know. */
+static int decide_all(const struct bawn_seccomp_profile *p, uint32_t *decisions)
 {
-	scmp_filter_ctx ctx = NULL;
-	int r = ctx_new(SCMP_ACT_ERRNO(ENOSYS), &ctx);
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]) && r == 0; i++) {
-		int act = action_of(p, table[i].name);
+	for (size_t i = 0; i < BAWN_SECCOMP_NUMBERS; i++)
+		decisions[i] = SECCOMP_RET_ERRNO | ENOSYS;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]) && r == 0; i++)
+		r = decide(decisions, table[i].name, decision_of(p, table[i].name));
+	for (const char *const *name = p->allow; name && *name && r == 0; name++)
+		r = number_of(*name) == __NR_SCMP_ERROR
+			    ? -EINVAL
+			    : decide(decisions, *name, decision_of(p, *name));
+	for (const char *const *name = p->deny; name && *name && r == 0; name++)
+		r = number_of(*name) == __NR_SCMP_ERROR
+			    ? -EINVAL
+			    : decide(decisions, *name, decision_of(p, *name));
+	return r;
+}
 
-		if (act != ENOSYS)
-			r = add_call(ctx, act ? SCMP_ACT_ERRNO((uint32_t)act) : SCMP_ACT_ALLOW,
-				table[i].name);
+/* Append "this call: its decision from the table" and mark the call as one whose arguments matter.
+ */
+static void send_to_args(uint32_t *decisions, const struct check *c, size_t n,
+	struct sock_filter *tail, size_t *n_tail)
+{
+	for (size_t i = 0; i < n; i++) {
+		int nr = number_of(c[i].name);
+
+		if (nr < 0 || decisions[nr] == BAWN_SECCOMP_ARGS)
+			continue;
+		tail[(*n_tail)++] =
+			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 1);
+		tail[(*n_tail)++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, decisions[nr]);
+		decisions[nr] = BAWN_SECCOMP_ARGS;
 	}
-	if (r == 0)
-		r = add_named(ctx, p, p->allow);
-	if (r == 0)
-		r = add_named(ctx, p, p->deny);
-	if (r < 0) {
-		seccomp_release(ctx);
-		return r;
-	}
-	return take_program(ctx, ret, ret_n);
+}
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define TAIL_MAX \
+	(2 * (COUNT(checks) + COUNT(unix_checks) + COUNT(inet_checks) + COUNT(memfd_checks)) + 2)
+
+/* The decisions by name for calls that the argument program lets go on. */
+static size_t make_tail(
+	const struct bawn_seccomp_profile *p, uint32_t *decisions, struct sock_filter *tail)
+{
+	size_t n = 0;
+
+	tail[n++] = (struct sock_filter)BPF_STMT(
+		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	send_to_args(decisions, checks, COUNT(checks), tail, &n);
+	if (p->unix_sockets)
+		send_to_args(decisions, unix_checks, COUNT(unix_checks), tail, &n);
+	if (p->inet)
+		send_to_args(decisions, inet_checks, COUNT(inet_checks), tail, &n);
+	if (p->memfd_noexec)
+		send_to_args(decisions, memfd_checks, COUNT(memfd_checks), tail, &n);
+	tail[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+	return n;
 }
 
 int bawn_seccomp_build_base(
 	const struct bawn_seccomp_profile *p, struct sock_filter **ret, size_t *ret_n)
 {
-	struct sock_filter *first = NULL, *second = NULL, *both;
-	size_t n1 = 0, n2 = 0;
-	int r = build_checks(p, &first, &n1);
+	uint32_t decisions[BAWN_SECCOMP_NUMBERS];
+	struct sock_filter tail[TAIL_MAX];
+	struct sock_filter *args = NULL, *more;
+	size_t n_args = 0, n_tail;
+	int r = decide_all(p, decisions);
 
 	if (r == 0)
-		r = build_list(p, &second, &n2);
-	if (r == 0 && n1 + n2 > BPF_MAXINSNS)
-		r = -E2BIG;
-	both = r == 0 ? realloc(first, (n1 + n2) * sizeof(*first)) : NULL;
-	if (!both) {
-		free(first);
-		free(second);
-		return r < 0 ? r : -ENOMEM;
+		r = build_checks(p, &args, &n_args);
+	if (r < 0)
+		return r;
+	n_tail = make_tail(p, decisions, tail);
+	more = realloc(args, (n_args + n_tail) * sizeof(*args));
+	if (!more) {
+		free(args);
+		return -ENOMEM;
 	}
-	for (size_t i = 0; i < n1; i++) {
-		if (both[i].code == (BPF_RET | BPF_K) && both[i].k == GO_ON)
-			both[i] = (struct sock_filter)BPF_STMT(
-				BPF_JMP | BPF_JA, (uint32_t)(n1 - i - 1));
-	}
-	memcpy(both + n1, second, n2 * sizeof(*second));
-	free(second);
-	*ret = both;
-	*ret_n = n1 + n2;
-	return 0;
+	args = more;
+	for (size_t i = 0; i < n_args; i++)
+		if (args[i].code == (BPF_RET | BPF_K) && args[i].k == GO_ON)
+			args[i] = (struct sock_filter)BPF_STMT(
+				BPF_JMP | BPF_JA, (uint32_t)(n_args - i - 1));
+	memcpy(args + n_args, tail, n_tail * sizeof(*tail));
+	r = bawn_seccomp_tree(seccomp_arch_native(), decisions, args, n_args + n_tail, ret, ret_n);
+	free(args);
+	return r;
 }
 
 /* Calls that the broker carries out: from which mode on, and for which flags. */
@@ -451,7 +480,8 @@ static const struct notify notifies[] = {
 	ALWAYS("openat", A),
 };
 
-int bawn_seccomp_build_notify(int mode, struct sock_filter **ret, size_t *ret_n)
+/* The argument program of the notification filter. */
+static int build_notify_args(int mode, struct sock_filter **ret, size_t *ret_n)
 {
 	scmp_filter_ctx ctx = NULL;
 	struct scmp_arg_cmp cmp = SCMP_CMP64(1, SCMP_CMP_MASKED_EQ,
@@ -461,25 +491,45 @@ int bawn_seccomp_build_notify(int mode, struct sock_filter **ret, size_t *ret_n)
 	if (r < 0)
 		return r;
 	r = seccomp_rule_add_array(ctx, DENY, number_of("seccomp"), 1, &cmp);
-	/* The flags are behind a pointer; the C library has a way without it. */
-	if (r == 0)
-		r = add_call(ctx, SCMP_ACT_ERRNO(ENOSYS), "openat2");
-	/* The base filter lets the broker do it, not the command. */
-	for (size_t i = 0; broker_calls[i] && r == 0; i++)
-		r = add_call(ctx, DENY, broker_calls[i]);
-	for (size_t i = 0; i < sizeof(notifies) / sizeof(notifies[0]) && r == 0; i++) {
+	for (size_t i = 0; i < COUNT(notifies) && r == 0; i++) {
 		const struct notify *n = &notifies[i];
 		int nr = number_of(n->name);
 
-		if (mode < n->from || mode > n->to || nr < 0)
+		if (mode < n->from || mode > n->to || nr < 0 || n->arg < 0)
 			continue;
 		cmp = SCMP_CMP64((unsigned int)n->arg, SCMP_CMP_MASKED_EQ, n->mask, n->value);
-		r = seccomp_rule_add_array(
-			ctx, SCMP_ACT_NOTIFY, nr, n->arg < 0 ? 0 : 1, n->arg < 0 ? NULL : &cmp);
+		r = seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, nr, 1, &cmp);
 	}
 	if (r < 0) {
 		seccomp_release(ctx);
 		return r;
 	}
 	return take_program(ctx, ret, ret_n);
+}
+
+int bawn_seccomp_build_notify(int mode, struct sock_filter **ret, size_t *ret_n)
+{
+	uint32_t decisions[BAWN_SECCOMP_NUMBERS];
+	struct sock_filter *args = NULL;
+	size_t n_args = 0;
+	int r = build_notify_args(mode, &args, &n_args);
+
+	for (size_t i = 0; i < BAWN_SECCOMP_NUMBERS; i++)
+		decisions[i] = SECCOMP_RET_ALLOW;
+	if (r == 0)
+		r = decide(decisions, "seccomp", BAWN_SECCOMP_ARGS);
+	/* The flags are behind a pointer; the C library has a way without it. */
+	if (r == 0)
+		r = decide(decisions, "openat2", SECCOMP_RET_ERRNO | ENOSYS);
+	/* The base filter lets the broker do it, not the command. */
+	for (size_t i = 0; broker_calls[i] && r == 0; i++)
+		r = decide(decisions, broker_calls[i], SECCOMP_RET_ERRNO | EPERM);
+	for (size_t i = 0; i < COUNT(notifies) && r == 0; i++)
+		if (mode >= notifies[i].from && mode <= notifies[i].to)
+			r = decide(decisions, notifies[i].name,
+				notifies[i].arg < 0 ? SECCOMP_RET_USER_NOTIF : BAWN_SECCOMP_ARGS);
+	if (r == 0)
+		r = bawn_seccomp_tree(seccomp_arch_native(), decisions, args, n_args, ret, ret_n);
+	free(args);
+	return r;
 }
