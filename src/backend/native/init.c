@@ -367,7 +367,9 @@ static int start_command(struct state *s)
 static void finish(struct state *s) __attribute__((noreturn));
 static void finish(struct state *s)
 {
-	if (s->plan->tier == BAWN_TIER_LANDLOCK && s->meter)
+	/* orphans come to us: who has no child has no descendant, and need not look for any */
+	if (s->plan->tier == BAWN_TIER_LANDLOCK && s->meter &&
+		(waitpid(-1, NULL, WNOHANG | __WALL) >= 0 || errno != ECHILD))
 		bawn_meter_kill_all(s->meter);
 	/* full tier: the kernel kills what is left in the pid namespace before anybody can wait for
 	 * us */
