@@ -190,7 +190,8 @@ def _(t):
         if r.what == "ok":
             raise Fail(f"{t.say(act)} of the first run works in the second")
     r = t.bawn("cat /proc/[0-9]*/cmdline", opts, workspace=False, cwd=other)
-    if n in r.out:
+    # without a pid namespace processes can be listed: SECURITY.md says so
+    if n in r.out and t.tier == "native":
         raise Fail("the second run sees processes of the first")
     p.terminate()
     try:

@@ -285,11 +285,18 @@ void bawn_guard_failed(const struct bawn_susp *s, const struct bawn_place *p, in
 {
 	_cleanup_buf_ struct bawn_buf why = {0};
 	char path[PLACE_MAX], dir[PLACE_MAX], *slash;
+	const char *rule;
 
 	if ((error != -EROFS && error != -EACCES) || s->b->failures_told >= FAILURES_MAX ||
 		place_of(p, path) < 0)
 		return;
 	s->b->failures_told++;
+	/* a read-only mount over what is protected: say so, and what would release just that */
+	rule = covering(s->b->plan->protect, s->b->plan->n_protect, path, false);
+	if (rule) {
+		(void)refuse_protect(s, BAWN_CHANGE_CONTENT, path, rule);
+		return;
+	}
 	(void)snprintf(dir, sizeof(dir), "%s", path);
 	slash = strrchr(dir, '/');
 	if (slash && slash > dir)
@@ -341,6 +348,6 @@ void bawn_guard_connect(
 		return;
 	s->b->failures_told++;
 	tell(s->b, BAWN_CTL_NET_NONE, "connecting to", text,
-		"this sandbox has no network of its own; the operator can allow hosts with "
-		"--allow-host or all with --net");
+		"this sandbox has no network but a loopback of its own; the operator can open a port "
+		"of the host's loopback with --loopback-port");
 }
