@@ -7,7 +7,7 @@ build="gcc libc6-dev meson ninja-build pkg-config python3 libseccomp-dev libyaml
     libpcre2-dev libsodium-dev"
 tests="bats jq git bubblewrap mandoc clang clang-format clang-tidy libclang-rt-dev llvm cppcheck valgrind
     util-linux procps e2fsprogs bash-completion python3-yaml"
-bench="hyperfine firejail bubblewrap"
+bench="firejail bubblewrap ripgrep socat"
 
 case "${1:-build}" in
 build) want=$build ;;

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What the contract tests share: identities, plans by hand, what is there before and after, running
+ * to the end. */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <time.h>
+
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include "backend/backend.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "harness.h"
+
+#define WAIT_MS 20000
+
+static struct bawn_arena *arena;
+static char workspace[64];
+
+static void begin(bool as_user)
+{
+	if (as_user && geteuid() == 0) {
+		if (setgroups(0, NULL) < 0 || setresgid(54321, 54321, 54321) < 0 ||
+			setresuid(54321, 54321, 54321) < 0)
+			FAIL("cannot become a user: %m");
+		/* as after exec: our own /proc files are ours */
+		ASSERT_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
+	} else if (as_user) {
+		SKIP("not started as root: the first half is the user's already");
+	}
+	ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	(void)snprintf(workspace, sizeof(workspace), "/tmp/contract-XXXXXX");
+	ASSERT_TRUE(mkdtemp(workspace));
+	ASSERT_EQ(chdir(workspace), 0);
+	arena = bawn_arena_new();
+	ASSERT_TRUE(arena);
+}
+
+static void end(void)
+{
+	ASSERT_EQ(chdir("/"), 0);
+	if (rmdir(workspace) < 0)
+		FAIL("something was left in the workspace %s: %m", workspace);
+	arena = bawn_arena_free(arena);
+}
+
+/* A test for both identities. */
+#define BOTH(id)                     \
+	static void both_##id(void); \
+	TEST(id)                     \
+	{                            \
+		begin(false);        \
+		both_##id();         \
+		end();               \
+	}                            \
+	TEST(id##_as_user)           \
+	{                            \
+		begin(true);         \
+		both_##id();         \
+		end();               \
+	}                            \
+	static void both_##id(void)
+
+#define EACH(be) for (size_t i_ = 0; ((be) = bawn_backend_at(i_)); i_++)
+
+static bool is_kernel(const struct bawn_backend *be)
+{
+	return be->level != BAWN_LEVEL_NONE;
+}
+
+/* Whether it can be used here, said on the way so that nobody mistakes silence for success. */
+static bool usable(const struct bawn_backend *be)
+{
+	struct bawn_probe p = {0};
+
+	ASSERT_EQ(be->probe(&p, NULL), 0);
+	if (!p.offers)
+		(void)printf("# %s cannot be used here: %s\n", be->name, p.reason);
+	return p.offers != 0;
+}
+
+static const struct bawn_plan *plan_with(
+	const struct bawn_backend *be, const char *const *argv, const char *key, const char *value)
+{
+	const struct bawn_setting settings[] = {
+		{.key = "level", .text = is_kernel(be) ? "process" : "none", .flag = "test"},
+		{.key = key, .text = value, .flag = "test"}};
+	struct bawn_policy_source src = {.workspace = workspace,
+		.settings = settings,
+		.n_settings = key ? 2 : 1,
+		.no_admin = true,
+		.no_user = true,
+		.no_workspace = true};
+	struct bawn_call_input in = {.argv = argv,
+		.envp = (const char *const[]){"PATH=/usr/bin:/bin", NULL},
+		.workspace = workspace};
+	struct bawn_plan_options o = {
+		.tier = !strcmp(be->name, "landlock") ? BAWN_TIER_LANDLOCK : BAWN_TIER_FULL};
+	struct bawn_verdict v = {0};
+	struct bawn_error err = {0};
+	const struct bawn_policy *policy;
+	const struct bawn_call *call;
+	const struct bawn_plan *plan;
+
+	if (bawn_call_make(arena, &in, &call, &err) < 0 ||
+		bawn_policy_load(arena, &src, &policy, &err) < 0 ||
+		bawn_plan_make(arena, policy, call, &v, &o, &plan, &err) < 0)
+		FAIL("%s: %s", be->name, err.msg);
+	return plan;
+}
+
+static const struct bawn_plan *plan_of(const struct bawn_backend *be, const char *script)
+{
+	const char **argv = bawn_new(arena, const char *, 4);
+
+	ASSERT_TRUE(argv);
+	argv[0] = "/bin/sh";
+	argv[1] = "-c";
+	argv[2] = script;
+	return plan_with(be, argv, NULL, NULL);
+}
+
+/* ---- what is there ---- */
+
+struct state {
+	char fds[2048];
+	char *mounts;
+};
+
+static void note_fds(char *dst, size_t size)
+{
+	DIR *d = opendir("/proc/self/fd");
+	struct dirent *e;
+	size_t n = 0;
+
+	ASSERT_TRUE(d);
+	dst[0] = '\0';
+	/* the names come in the order of the numbers */
+	while ((e = readdir(d)) && n < size) { /* NOLINT(concurrency-mt-unsafe) */
+		char to[128];
+		ssize_t len;
+
+		if (e->d_name[0] == '.' || strtol(e->d_name, NULL, 10) == dirfd(d))
+			continue;
+
+		len = readlinkat(dirfd(d), e->d_name, to, sizeof(to) - 1);
+		to[len > 0 ? len : 0] = '\0';
+		n += (size_t)snprintf(dst + n, size - n, "%s=%s ", e->d_name, to);
+	}
+	(void)closedir(d);
+}
+
+static struct state look(void)
+{
+	struct state s;
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	size_t cap = 0;
+
+	s.mounts = NULL;
+	ASSERT_TRUE(f && getdelim(&s.mounts, &cap, '\0', f) > 0);
+	(void)fclose(f);
+	note_fds(s.fds, sizeof(s.fds));
+	return s;
+}
+
+/* Orphans come to us; they are no fault as long as they are dead. */
+static void expect_all_dead(const char *what)
+{
+	const struct timespec nap = {.tv_nsec = 5000000};
+	int64_t stop = bawn_now_ms() + WAIT_MS;
+
+	while (waitpid(-1, NULL, WNOHANG | __WALL) >= 0) {
+		if (bawn_now_ms() > stop)
+			FAIL("%s: a process lives on", what);
+		(void)nanosleep(&nap, NULL);
+	}
+}
+
+/* The same, and what the backend forked itself it has reaped. A helper without exit signal does not
+ * show in anybody's wait(); without a pid namespace, dead orphans come to a reaper like us. */
+static void expect_no_child(const char *what)
+{
+	pid_t pid = waitpid(-1, NULL, WNOHANG);
+
+	if (pid > 0 && strcmp(what, "landlock") != 0)
+		FAIL("%s: process %d was left to be reaped", what, (int)pid);
+	expect_all_dead(what);
+}
+
+static void expect_same(const struct state *before, const char *what)
+{
+	struct state now = look();
+
+	if (strcmp(before->fds, now.fds) != 0)
+		FAIL("%s: descriptors were %s\n# and are %s", what, before->fds, now.fds);
+	/* other programs mount things too: only what mentions us counts */
+	if (strcmp(before->mounts, now.mounts) != 0 && strstr(now.mounts, "bawn"))
+		FAIL("%s: a mount is left", what);
+	free(now.mounts);
+}
+
+/* ---- running ---- */
+
+struct run {
+	struct bawn_instance *in;
+	const struct bawn_backend *be;
+	int out; /* read end of its standard output */
+};
+
+/* Prepared, awaited and accepted, or nothing. */
+static int make(const struct bawn_backend *be, const struct bawn_plan *plan, int out,
+	struct bawn_instance **ret, uint32_t *missing, struct bawn_error *err)
+{
+	const int stdio[3] = {-1, out, -1};
+	int r = bawn_instance_new(be, plan, stdio, ret, err);
+
+	if (r < 0)
+		return r;
+	r = bawn_instance_await(*ret, plan, missing, err);
+	if (r < 0)
+		*ret = bawn_instance_free(*ret);
+	return r;
+}
+
+static struct run prepare(const struct bawn_backend *be, const struct bawn_plan *plan)
+{
+	struct bawn_error err = {0};
+	struct run r = {.be = be, .out = -1};
+	uint32_t missing = 0;
+	int p[2];
+
+	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
+	if (make(be, plan, p[1], &r.in, &missing, &err) < 0)
+		FAIL("%s: %s", be->name, err.msg);
+	ASSERT_EQ(missing, 0);
+	(void)close(p[1]);
+	r.out = p[0];
+	return r;
+}
+
+static struct run start(const struct bawn_backend *be, const struct bawn_plan *plan)
+{
+	struct run r = prepare(be, plan);
+	struct bawn_error err = {0};
+
+	if (be->start(r.in, &err) < 0)
+		FAIL("%s: %s", be->name, err.msg);
+	return r;
+}
+
+static void drop(struct run *r)
+{
+	r->in = bawn_instance_free(r->in);
+	(void)close(r->out);
+}
+
+/* The next event, waiting for it. */
+static struct bawn_event next(const struct run *r)
+{
+	int64_t stop = bawn_now_ms() + WAIT_MS;
+	struct bawn_error err = {0};
+	struct bawn_event ev;
+
+	for (;;) {
+		struct pollfd p = {.fd = r->in->event_fd, .events = POLLIN};
+
+		if (r->be->event(r->in, &ev, &err) < 0)
+			FAIL("%s: %s", r->be->name, err.msg);
+		if (ev.kind != BAWN_EV_NONE)
+			return ev;
+		if (bawn_now_ms() > stop)
+			FAIL("%s: no event came", r->be->name);
+		ASSERT_TRUE(poll(&p, 1, 1000) >= 0);
+	}
+}
+
+/* Everything until the end; the first event that says how the command ended. Checks the order. */
+static struct bawn_event outcome(const struct run *r)
+{
+	struct bawn_event end_of_it = {.kind = BAWN_EV_NONE};
+	struct bawn_event ev;
+
+	while ((ev = next(r)).kind != BAWN_EV_ENDED) {
+		bool last = ev.kind == BAWN_EV_EXITED || ev.kind == BAWN_EV_FAILED;
+
+		if (last && end_of_it.kind != BAWN_EV_NONE)
+			FAIL("%s: the command ended twice", r->be->name);
+		if (last)
+			end_of_it = ev;
+	}
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(r->be->event(r->in, &ev, NULL), 0);
+		if (ev.kind != BAWN_EV_NONE)
+			FAIL("%s: event %d after the last one", r->be->name, (int)ev.kind);
+	}
+	return end_of_it;
+}
+
+/* What it wrote until end of file, at most `size` - 1. */
+static void read_all(int fd, char *dst, size_t size)
+{
+	size_t n = 0;
+
+	while (n + 1 < size) {
+		ssize_t got = read(fd, dst + n, size - 1 - n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	dst[n] = '\0';
+}
+
+/* One line, so that we know where it is. */
+static void await_line(const struct run *r, const char *line)
+{
+	char c[2] = "", got[64] = "";
+	size_t n = 0;
+
+	while (n + 1 < sizeof(got) && read(r->out, c, 1) == 1 && c[0] != '\n')
+		got[n++] = c[0];
+	got[n] = '\0';
+	ASSERT_STREQ(got, line);
+}
