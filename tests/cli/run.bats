@@ -238,3 +238,28 @@ load common
 	bawn run --json -- sh -c 'exit 1' >/dev/null || true
 	[ -z "$(ls -A)" ]
 }
+
+@test "a workspace and a home below /var/tmp" {
+	local dir
+	dir=$(mktemp -d /var/tmp/bawn-cli.XXXXXX)
+	mkdir "$dir/ws" "$dir/home"
+	cd "$dir/ws"
+	HOME=$dir/home run -0 bawn run -- sh -c 'pwd; touch here ~/there; ls'
+	[ "${lines[0]}" = "$dir/ws" ]
+	[ -e "$dir/ws/here" ]
+	[ ! -e "$dir/home/there" ]
+	cd /
+	rm -rf "$dir"
+}
+
+@test "a directory of the system is no workspace" {
+	for dir in / /usr /etc /proc /dev; do
+		run -125 --separate-stderr bawn run --workspace "$dir" -- true
+		[[ $stderr == *"cannot be '$dir'"* ]]
+	done
+}
+
+@test "no isolation is said aloud" {
+	run -0 --separate-stderr bawn run --level none -- true
+	[[ $stderr == *"NOT CONFINED"* ]]
+}

@@ -95,6 +95,8 @@ def own_tmp():
     if probe.returncode != 0:
         return
     env = dict(os.environ, FAULT_OWN_TMP="1")
+    if any(os.path.abspath(p).startswith("/tmp/") for p in (__file__, env.get("BAWN", ""), sys.executable)):
+        return  # it would hide ourselves
     for name in ("BAWN", "FAULT_INJECT", "FAULT_WITHOUT"):
         env[name] = os.path.abspath(env.get(name, ""))
     here = os.path.abspath(__file__)

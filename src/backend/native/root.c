@@ -123,7 +123,9 @@ static int is_ours(const struct builder *b, int fd)
 /* Make one component, in our own file systems only. */
 static int make_component(const struct builder *b, const char *path, const char *name, mode_t type)
 {
-	_cleanup_close_ int dir = place(b, path);
+	/* symlinks of the new root lead to its own directories (/var/tmp to /tmp) */
+	_cleanup_close_ int dir = bawn_openat2(b->root, *path ? path : "/",
+		O_PATH | O_DIRECTORY | O_CLOEXEC, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 	int r;
 
 	if (dir < 0)
