@@ -51,7 +51,7 @@ class Bench:
         self.quick = quick
         self.as_root = os.geteuid() == 0
         # not below /tmp: some of the compared programs refuse to keep their state there
-        self.top = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir="/var/tmp"))
+        self.top = pathlib.Path(tempfile.mkdtemp(prefix="bench-"))
         self.top.chmod(0o755)
         self.bin = self.top / "bin"
         self.bin.mkdir()

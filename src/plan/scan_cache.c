@@ -244,27 +244,30 @@ static int make_ours(const char *dir, const char *name)
 	return open_ours(fd, name);
 }
 
+/* The place for caches, made (one level) if it is missing. */
 static int default_parent(struct bawn_arena *a, const char **ret)
 {
 	const char *env = getenv("XDG_CACHE_HOME"); /* NOLINT(concurrency-mt-unsafe) */
-	const char *home;
+	const char *home = bawn_path_home(a);
+	const char *path, *slash, *dir;
 	int fd;
 
-	if (env && *env == '/') {
-		*ret = bawn_path_clean(a, env);
-		return *ret ? 0 : -ENOMEM;
-	}
-	home = bawn_path_home(a);
-	if (!home)
+	if (env && *env == '/')
+		path = bawn_path_clean(a, env);
+	else if (home)
+		path = bawn_path_join(a, home, ".cache");
+	else
 		return -ENOENT;
-	*ret = bawn_path_join(a, home, ".cache");
-	if (!*ret)
+	slash = path ? strrchr(path, '/') : NULL;
+	dir = slash ? bawn_arena_strndup(a, path, slash > path ? (size_t)(slash - path) : 1) : NULL;
+	if (!dir)
 		return -ENOMEM;
-	fd = make_ours(home, ".cache");
-	if (fd < 0)
-		return fd;
-	(void)close(fd);
-	return 0;
+	/* the parent of one that exists is not asked who owns it */
+	fd = access(path, F_OK) == 0 ? 0 : make_ours(dir, slash + 1);
+	if (fd > 0)
+		(void)close(fd);
+	*ret = path;
+	return fd < 0 ? fd : 0;
 }
 
 int scan_cache_open(struct bawn_arena *a, const char *dir, const char *root)
