@@ -122,14 +122,16 @@ static int step_identity(struct state *s, struct bawn_error *err)
 
 static int step_network(struct state *s, struct bawn_error *err)
 {
-	int r;
-
 	if (sethostname(s->plan->hostname, strlen(s->plan->hostname)) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot set the host name: %m");
-	if (s->plan->net_closed || HOLE("netns"))
-		return 0;
-	r = bawn_wall_own_loopback(err);
-	if (r < 0)
+	return HOLE("netns") ? 0 : bawn_wall_network_begin(!s->plan->net_closed, err);
+}
+
+static int step_join(struct state *s, struct bawn_error *err)
+{
+	int r = HOLE("netns") ? 0 : bawn_wall_network_join(err);
+
+	if (r < 0 || s->plan->net_closed)
 		return r;
 	s->n_relays = s->plan->n_loopback_ports;
 	return bawn_wall_listen(s->plan, s->relays, err);
@@ -209,9 +211,10 @@ static const struct step {
 } steps[] = {
 	{"settle", BOTH, step_settle, 0, 0},
 	{"descriptors", BOTH, step_descriptors, 0, 0},
+	{"network", FULL, step_network, 0, 0},
 	{"identity", FULL, step_identity, BAWN_CTL_PROC | BAWN_CTL_IPC, 0},
-	{"network", FULL, step_network, BAWN_CTL_NET_NONE, 0},
 	{"root", FULL, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK, 0},
+	{"network", FULL, step_join, BAWN_CTL_NET_NONE, 0},
 	{"terminal", BOTH, step_terminal, 0, 0},
 	{"limits", BOTH, step_limits, BAWN_CTL_LIMIT_FILES, BAWN_CTL_LIMIT_FILES},
 	{"privilege", BOTH, step_privilege, BAWN_CTL_PRIVILEGE, BAWN_CTL_PRIVILEGE},

@@ -57,13 +57,11 @@ static struct native *native_of(struct bawn_instance *in)
 
 static uint64_t clone_flags(const struct bawn_plan *plan)
 {
-	uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
-			 CLONE_NEWUTS | CLONE_NEWCGROUP;
+	uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+			 CLONE_NEWCGROUP;
 
 	if (plan->tier != BAWN_TIER_FULL)
 		return 0;
-	if (HOLE("netns"))
-		flags &= ~(uint64_t)CLONE_NEWNET;
 	if (HOLE("pidns"))
 		flags &= ~(uint64_t)CLONE_NEWPID;
 	if (HOLE("ipcns"))

@@ -2,14 +2,17 @@
 /* Who the command is: the id maps of its user namespace, no capabilities, its own loopback. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 
 #include <linux/capability.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "backend/native/hole.h"
 #include "backend/native/wall.h"
@@ -70,13 +73,63 @@ int bawn_wall_no_privilege(struct bawn_error *err)
 	return 0;
 }
 
-int bawn_wall_own_loopback(struct bawn_error *err)
-{
-	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+/* What the helper and we share. It ends before join returns. */
+static struct {
+	bool loopback;
+	pid_t pid;
+	int fd; /* the namespace */
+	int error;
+} net;
 
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &ifr) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot bring the loopback up: %m");
+static int network_main(void *arg)
+{
+	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	int fd;
+
+	(void)arg;
+	net.error = EIO;
+	if (unshare(CLONE_NEWNET) < 0) {
+		net.error = errno;
+		return 1;
+	}
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || (net.loopback && ioctl(fd, SIOCSIFFLAGS, &ifr) < 0)) {
+		net.error = errno;
+		return 1;
+	}
+	net.fd = ioctl(fd, SIOCGSKNS);
+	net.error = net.fd < 0 ? errno : 0;
+	(void)close(fd);
+	return 0;
+}
+
+int bawn_wall_network_begin(bool loopback, struct bawn_error *err)
+{
+	static char stack[16384] __attribute__((aligned(64)));
+
+	net.loopback = loopback;
+	net.fd = -1;
+	net.pid = clone(network_main, stack + sizeof(stack), CLONE_VM | CLONE_FILES, NULL);
+	if (net.pid < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a helper: %m");
+	return 0;
+}
+
+int bawn_wall_network_join(struct bawn_error *err)
+{
+	_cleanup_close_ int fd = -1;
+
+	while (waitpid(net.pid, NULL, __WALL) < 0)
+		if (errno != EINTR)
+			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "the helper is lost: %m");
+	fd = net.fd;
+	errno = net.error;
+	if (net.error)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -errno, "cannot make a network namespace: %m");
+	if (setns(fd, CLONE_NEWNET) < 0)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -errno, "cannot enter the network namespace: %m");
 	return 0;
 }
 

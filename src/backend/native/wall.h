@@ -24,6 +24,13 @@ int bawn_landlock_abi(void);
 int bawn_wall_identity(
 	uid_t uid, gid_t gid, struct bawn_error *err); /* id maps of the user namespace */
 int bawn_wall_no_privilege(struct bawn_error *err);    /* capabilities, no_new_privs */
-int bawn_wall_own_loopback(struct bawn_error *err);    /* bring lo up */
+/*
+ * The network namespace, made by a helper that shares our memory and descriptors while we go on:
+ * making one costs as much as all mounts together. Begin after descriptors were closed; join before
+ * capabilities are dropped. A helper that failed fails the join. With `loopback` the namespace has
+ * a loopback of its own.
+ */
+int bawn_wall_network_begin(bool loopback, struct bawn_error *err);
+int bawn_wall_network_join(struct bawn_error *err);
 /* Listeners for plan->loopback_ports inside the network namespace. */
 int bawn_wall_listen(const struct bawn_plan *plan, int *fds, struct bawn_error *err);
