@@ -29,18 +29,19 @@ asan: ## the same suite under AddressSanitizer and UBSan
 fuzz: ## run each fuzz target for FUZZ_SECONDS (30)
 	@tools/setup.sh test
 	test -d build-fuzz || CC=clang meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined >/dev/null
-	ninja -C build-fuzz --quiet
+	ninja -C build-fuzz --quiet fuzz-targets
 	@tools/fuzz.sh build-fuzz $${FUZZ_SECONDS:-30}
-tidy: ## clang-tidy over every source file, cppcheck, gcc -fanalyzer
+tidy: ## clang-tidy over every source file, and cppcheck
 	@tools/setup.sh test
 	test -d build-clang || CC=clang meson setup build-clang >/dev/null
 	ninja -C build-clang --quiet src/backend/seccomp-programs.h
 	find src tests examples -name '*.c' -print0 | xargs -0 -n1 -P$$(nproc) clang-tidy -quiet -p build-clang
 	cppcheck --enable=warning,performance,portability --std=c11 --inline-suppr --quiet --error-exitcode=1 \
 	  --suppress=missingIncludeSystem --library=gnu -D__x86_64__ -D_GNU_SOURCE -Isrc -Iinclude src
-valgrind: build ## unit tests under valgrind
+valgrind: ## unit tests of everything that makes no wall, under valgrind
 	@tools/setup.sh test
-	meson test -C $(B) --suite unit --wrap 'valgrind --quiet --error-exitcode=9 --leak-check=full' --no-suite slow
+	@$(MAKE) --no-print-directory build
+	@tools/valgrind.sh $(B)
 format: ## rewrite sources with clang-format
 	clang-format -i $(SRC)
 format-check: ## fail if clang-format would change anything
