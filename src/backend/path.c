@@ -39,6 +39,15 @@ static bool granted(const struct bawn_plan *plan, const char *path)
 	return ok || bawn_path_under(path, "/dev") || bawn_path_under(path, "/proc");
 }
 
+/* The home as the command will know it. */
+static const char *home_of(const struct bawn_plan *plan)
+{
+	for (const char *const *v = plan->envp; *v; v++)
+		if (!strncmp(*v, "HOME=", 5))
+			return *v + 5;
+	return "/";
+}
+
 /* One candidate: absolute, ~/…, or relative with a slash or dots. */
 static int check_word(struct bawn_arena *a, const struct bawn_plan *plan, const char *word,
 	size_t len, struct bawn_error *err)
@@ -49,20 +58,14 @@ static int check_word(struct bawn_arena *a, const struct bawn_plan *plan, const 
 	if (!text)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
 	if (text[0] == '~' && (text[1] == '/' || !text[1]))
-		path = bawn_path_join(
-			       a, plan->policy && plan->policy->home ? plan->policy->home : "/", "")
-			       ? bawn_arena_printf(a, "%s%s",
-					 plan->policy && plan->policy->home ? plan->policy->home
-									    : "",
-					 text + 1)
-			       : NULL;
+		path = bawn_arena_printf(a, "%s%s", home_of(plan), text + 1);
 	else if (text[0] == '/' || strchr(text, '/') || !strcmp(text, ".."))
 		path = text;
 	else
 		return 0;
+	path = path ? bawn_path_join(a, plan->cwd, path) : NULL;
 	if (!path)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
-	path = bawn_path_join(a, plan->cwd, path);
 	(void)bawn_path_resolve(a, path, &path);
 	if (granted(plan, path))
 		return 0;
