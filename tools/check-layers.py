@@ -20,9 +20,10 @@ ALLOWED = {  # folder: what it may include besides itself
     "supervise": {"base", "plan", "backend"},
     "result": {"base", "call", "verdict", "plan", "backend", "supervise", "policy"},
     "audit": BASE,
-    "pipeline": PLAN | {"backend", "supervise", "result", "audit"},
-    "api": PLAN | {"backend", "supervise", "result", "audit", "pipeline"},
-    "cli": PLAN | {"backend", "supervise", "result", "audit", "pipeline"},
+    "egress": BASE,  # the door: a process of its own
+    "pipeline": PLAN | {"backend", "supervise", "result", "audit", "egress"},
+    "api": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline"},
+    "cli": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline"},
 }
 
 root = pathlib.Path(sys.argv[1]) / "src"
