@@ -4,7 +4,8 @@
 set -eu
 
 build="gcc libc6-dev meson ninja-build pkg-config python3 libseccomp-dev libyaml-dev libjansson-dev
-    libpcre2-dev libsodium-dev libevent-dev libc-ares-dev libidn2-dev libunistring-dev"
+    libpcre2-dev libsodium-dev libevent-dev libc-ares-dev libidn2-dev libunistring-dev
+    libhyperscan-dev libtree-sitter-dev ca-certificates"
 tests="bats jq git bubblewrap mandoc clang clang-format clang-tidy libclang-rt-dev llvm cppcheck valgrind
     util-linux procps e2fsprogs bash-completion python3-yaml"
 bench="firejail bubblewrap ripgrep socat"
@@ -16,24 +17,34 @@ bench) want="$build $bench jq git" ;;
 *) echo "usage: $0 build|test|bench" >&2; exit 2 ;;
 esac
 
+command -v npm >/dev/null || want="$want npm"
+
+# grammars that npm brings
+finish()
+{
+    "$(dirname "$0")/grammars.sh"
+    exit
+}
+
 missing=
 for p in $want; do
     dpkg-query -W -f '${Status}\n' "$p" 2>/dev/null | grep -q ' installed$' || missing="$missing $p"
 done
-[ -n "$missing" ] || exit 0
+[ -n "$missing" ] || finish
 if ! command -v apt-get >/dev/null; then
     echo "setup: no apt-get here; please install:$missing" >&2
-    exit 0
+    finish
 fi
 root=
 if [ "$(id -u)" != 0 ]; then
     root=sudo
     if ! sudo -n true 2>/dev/null; then
         echo "setup: not root; please run: apt-get install$missing" >&2
-        exit 0
+        finish
     fi
 fi
 echo "setup: installing$missing"
 $root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
 # shellcheck disable=SC2086
 $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+finish

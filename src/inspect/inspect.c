@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All detectors in order. */
+/* All detectors in order, and the names of things. */
 #include "inspect/inspect.h"
+
+#include <string.h>
 
 #include "inspect/detectors.h"
 
@@ -16,17 +18,18 @@ const struct bawn_detector *bawn_detector_at(size_t i)
 int bawn_inspect_call(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_call *c,
 	struct bawn_findings *out, struct bawn_error *err)
 {
-	const struct bawn_detector *d;
+	struct bawn_subject sub = {
+		.kind = BAWN_KIND_COMMAND,
+		.lang = BAWN_LANG_BASH,
+		.detect = BAWN_DETECT_ALL,
+		.name = c->tool,
+		.argv = c->argv,
+		.text = c->text,
+		.len = strlen(c->text),
+		.last = true,
+	};
 
-	for (size_t i = 0; (d = bawn_detector_at(i)); i++) {
-		int r = d->inspect(a, p, c, out, err);
-
-		if (r < 0) {
-			(void)bawn_error_wrap(err, "detector '%s'", d->name);
-			return r;
-		}
-	}
-	return 0;
+	return bawn_scan_subject(a, p, &sub, out, err);
 }
 
 const char *bawn_severity_name(enum bawn_severity s)

@@ -41,8 +41,10 @@ enum field {
 struct rules {
 	struct bawn_arena *a;
 	const struct bawn_policy *p;
-	const struct bawn_call *c;
-	struct bawn_findings *out;
+	struct bawn_scan *s;
+	const struct bawn_subject *sub;
+	const char *const *argv;
+	const char *text; /* the subject, ended by a NUL */
 	struct bawn_error *err;
 	struct shell_words words[TEXTS_MAX]; /* [0] is argv, the others are scripts */
 	size_t n_words;
@@ -84,11 +86,7 @@ static const char *shown(struct bawn_arena *a, const char *text)
 static int add_finding(
 	struct rules *r, const char *rule, size_t start, size_t end, const char *message)
 {
-	struct bawn_finding *f = bawn_grow(r->a, &r->out->v, &r->out->n, &r->out->cap);
-
-	if (!f || !message)
-		return no_memory(r->err);
-	*f = (struct bawn_finding){
+	struct bawn_finding f = {
 		.detector = "shell-rules",
 		.rule = rule,
 		.category = "policy",
@@ -98,14 +96,17 @@ static int add_finding(
 		.end = end,
 		.message = message,
 	};
+
+	if (!message || bawn_scan_report(r->s, r->sub, &f) < 0)
+		return no_memory(r->err);
 	return 0;
 }
 
 /* argv as words, and every script in it as words of its own. */
 static int collect(struct rules *r)
 {
-	for (size_t i = 0; r->c->argv[i]; i++) {
-		if (shell_words_add(r->a, &r->words[0], r->c->argv[i], false) < 0)
+	for (size_t i = 0; r->argv[i]; i++) {
+		if (shell_words_add(r->a, &r->words[0], r->argv[i], false) < 0)
 			return no_memory(r->err);
 	}
 	for (r->n_words = 1;; r->n_words++) {
@@ -254,7 +255,7 @@ static int check_commands(struct rules *r)
 			continue;
 		rc = match_command(r, pat, &what);
 		if (rc == 0 && what)
-			rc = add_finding(r, "shell.blocked_commands", 0, strlen(r->c->text),
+			rc = add_finding(r, "shell.blocked_commands", 0, strlen(r->text),
 				bawn_arena_printf(r->a,
 					"command '%s' is blocked by shell.blocked_commands '%s'%s; "
 					"remove that entry to allow it",
@@ -307,7 +308,7 @@ static int regex_init(struct regex *x, const struct bawn_item *item, struct bawn
 static const char *form_at(struct rules *r, size_t i)
 {
 	if (i == 0)
-		return r->c->text;
+		return r->text;
 	i--;
 	if (i < 2 * r->n_words)
 		return join(r, &r->words[i / 2], i % 2);
@@ -321,7 +322,7 @@ static int check_pattern(struct rules *r, const struct bawn_item *item, const st
 
 	for (size_t i = 0; (form = form_at(r, i)); i++) {
 		const size_t len = strlen(form);
-		size_t start = 0, end = strlen(r->c->text);
+		size_t start = 0, end = strlen(r->text);
 		int rc = pcre2_match(x->code, (PCRE2_SPTR)form, len, 0, 0, x->data, x->ctx);
 		const char *hit = form;
 
@@ -391,13 +392,13 @@ static int check_mode(struct rules *r)
 	for (size_t i = 0; i < w->n; i++) {
 		const char *t = w->v[i].text;
 		bool shell = shell_is_shell(t) && (w->v[i].starts || shell_script_at(w, i));
-		const char *end = strstr(r->c->text, t);
-		size_t at = end ? (size_t)(end - r->c->text) : 0;
+		const char *end = strstr(r->text, t);
+		size_t at = end ? (size_t)(end - r->text) : 0;
 
 		/* find ends its -exec with a semicolon of its own */
 		if (!shell && (!is_syntax(t, i == 0) || (find && !strcmp(t, ";"))))
 			continue;
-		return add_finding(r, "shell.mode", at, end ? at + strlen(t) : strlen(r->c->text),
+		return add_finding(r, "shell.mode", at, end ? at + strlen(t) : strlen(r->text),
 			bawn_arena_printf(r->a,
 				"'%s' is %s, and shell.mode is deny%s; run the program itself, or "
 				"set shell.mode to restricted or full to allow it",
@@ -406,19 +407,45 @@ static int check_mode(struct rules *r)
 	return 0;
 }
 
-static int inspect(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_call *c,
-	struct bawn_findings *out, struct bawn_error *err)
+/* Shell text is what some shell would be given. */
+static const char *const *shell_argv(struct bawn_arena *a, const char *text)
 {
+	const char **argv = bawn_new(a, const char *, 4);
+
+	if (argv) {
+		argv[0] = "sh";
+		argv[1] = "-c";
+		argv[2] = text;
+	}
+	return argv;
+}
+
+static int inspect(struct bawn_scan *s, const struct bawn_subject *sub, struct bawn_error *err)
+{
+	struct bawn_arena *a = bawn_scan_arena(s);
+	const struct bawn_policy *p = bawn_scan_policy(s);
+	const char *const *as_shell = NULL;
 	struct rules *r;
+	const char *text;
 	int rc;
 
 	/* the common case costs nothing */
-	if (p->shell_mode != BAWN_SHELL_DENY && !p->shell_commands.n && !p->shell_patterns.n)
+	if (!p ||
+		(p->shell_mode != BAWN_SHELL_DENY && !p->shell_commands.n && !p->shell_patterns.n))
 		return 0;
 	r = bawn_new(a, struct rules, 1);
-	if (!r)
+	text = bawn_arena_strndup(a, sub->text, sub->len);
+	if (!sub->argv && text)
+		as_shell = shell_argv(a, text);
+	if (!r || !text || (!sub->argv && !as_shell))
 		return no_memory(err);
-	*r = (struct rules){.a = a, .p = p, .c = c, .out = out, .err = err};
+	*r = (struct rules){.a = a,
+		.p = p,
+		.s = s,
+		.sub = sub,
+		.argv = sub->argv ? sub->argv : as_shell,
+		.text = text,
+		.err = err};
 	rc = collect(r);
 	if (rc == 0)
 		rc = check_mode(r);
@@ -427,7 +454,7 @@ static int inspect(struct bawn_arena *a, const struct bawn_policy *p, const stru
 	if (rc == 0)
 		rc = check_patterns(r);
 	if (rc == 0 && r->too_deep)
-		rc = add_finding(r, "shell.blocked_commands", 0, strlen(c->text),
+		rc = add_finding(r, "shell.blocked_commands", 0, strlen(r->text),
 			"the command holds too many scripts inside scripts to check against the "
 			"blocked commands; make it simpler");
 	return rc;
@@ -435,5 +462,7 @@ static int inspect(struct bawn_arena *a, const struct bawn_policy *p, const stru
 
 const struct bawn_detector bawn_detector_shell_rules = {
 	.name = "shell-rules",
+	.kinds = 1u << BAWN_KIND_COMMAND,
+	.detect = BAWN_DETECT_POLICY,
 	.inspect = inspect,
 };

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Built-in rules: YAML under rules/, compiled while building (tools/compile-rules.c) into a
+ * hyperscan database and a table without pointers, so that they cost nothing at start. A set is one
+ * file group: rules/SET/NAME.yaml → set SET (command, code, inject, secret). Each file is a list of
+ *
+ *   - id: secret.github-pat            # SET.word
+ *     category: secret
+ *     level: critical                  # none low medium high critical
+ *     confidence: 0.95
+ *     means: "GitHub personal access token"      # goes into messages
+ *     pattern: '\bghp_[0-9A-Za-z]{36}\b'         # PCRE; or patterns: [ … ]
+ *     caseless: true                   # optional, default false
+ *     group: 1                         # optional: the capture that is the span (0)
+ *     check: crc-github                # optional: name of a function of the detector that must
+ * agree args: {entropy: "3.5", near: "token|key"}  # optional, strings, for check match: [ … ] # at
+ * least one; each must produce this rule's finding no-match: [ … ]                  # at least one;
+ * must not produce it
+ *
+ * The build fails on a rule that lacks a part, has a duplicate id, or a pattern that hyperscan
+ * refuses (then HS_FLAG_PREFILTER is tried) or PCRE2 refuses. A test runs every rule's own examples
+ * through the whole detector.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inspect/inspect.h"
+
+struct bawn_rule {
+	uint32_t id, category, means, pattern, check,
+		args; /* offsets into the set's strings; args: key\0value\0…\0 */
+	uint32_t line;
+	float confidence;
+	uint8_t level;
+	uint8_t group;
+	uint8_t caseless;
+	uint8_t spare;
+};
+
+struct bawn_ruleset {
+	const char *name;
+	const char *strings;
+	const struct bawn_rule
+		*rules; /* several patterns of one rule are several entries with one id */
+	uint32_t n;
+	const unsigned char *db; /* serialised hyperscan database, block mode */
+	size_t db_len;
+};
+
+extern const struct bawn_ruleset bawn_rules_command, bawn_rules_code, bawn_rules_inject,
+	bawn_rules_secret;
+
+static inline const char *bawn_rule_str(const struct bawn_ruleset *s, uint32_t at)
+{
+	return s->strings + at;
+}
+const char *bawn_rule_arg(const struct bawn_ruleset *s, const struct bawn_rule *r,
+	const char *key); /* NULL if absent */
+
+/*
+ * Call `hit` for every match of the set in text, exact (confirmed by PCRE2 with a match limit, so
+ * start and the rule's group are right). Databases are deserialised on first use and kept. A
+ * negative return of hit ends the search and is returned. Reaching the match limit counts as a
+ * match of the whole text.
+ */
+struct bawn_match {
+	const struct bawn_rule *rule;
+	size_t start, end;             /* of the rule's group */
+	size_t whole_start, whole_end; /* of the whole match */
+};
+int bawn_rules_match(struct bawn_scan *s, const struct bawn_ruleset *set, const char *text,
+	size_t len, int (*hit)(void *data, const struct bawn_match *m), void *data,
+	struct bawn_error *err);
+/* Report a match as it is: id, category, level, confidence and meaning of the rule. */
+int bawn_rules_report(struct bawn_scan *s, const struct bawn_subject *sub, const char *detector,
+	const struct bawn_ruleset *set, const struct bawn_match *m);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One pass over one subject. The budget is counted in bytes looked at, not in time, so that a
+ * verdict is the same on every machine; the clock is the inspector's business.
+ */
+#include <errno.h>
+
+#include "inspect/inspect.h"
+
+#define BUDGET_FLOOR  ((uint64_t)16 << 20)
+#define BUDGET_FACTOR 512
+#define NESTED_MAX    8
+#define FINDINGS_MAX  4096
+
+struct bawn_scan {
+	struct bawn_arena *a;
+	const struct bawn_policy *policy;
+	struct bawn_findings *out;
+	uint64_t budget;
+	bool spent;
+	unsigned depth;
+	size_t start, end; /* with depth: where the nested subject stands in the outermost */
+};
+
+struct bawn_arena *bawn_scan_arena(struct bawn_scan *s)
+{
+	return s->a;
+}
+
+const struct bawn_policy *bawn_scan_policy(struct bawn_scan *s)
+{
+	return s->policy;
+}
+
+bool bawn_scan_spend(struct bawn_scan *s, uint64_t units)
+{
+	if (s->spent || units > s->budget) {
+		s->spent = true;
+		return false;
+	}
+	s->budget -= units;
+	return true;
+}
+
+int bawn_scan_report(
+	struct bawn_scan *s, const struct bawn_subject *sub, const struct bawn_finding *f)
+{
+	struct bawn_finding *x;
+
+	if (!s->depth && sub->fresh && f->end <= sub->fresh)
+		return 0;
+	if (s->out->n >= FINDINGS_MAX) {
+		s->spent = true;
+		return 0;
+	}
+	x = bawn_grow(s->a, &s->out->v, &s->out->n, &s->out->cap);
+	if (!x)
+		return -ENOMEM;
+	*x = *f;
+	x->start = s->depth ? s->start : f->start + sub->base;
+	x->end = s->depth ? s->end : f->end + sub->base;
+	return 0;
+}
+
+static int run(struct bawn_scan *s, const struct bawn_subject *sub, struct bawn_error *err)
+{
+	const struct bawn_detector *d;
+
+	for (size_t i = 0; !s->spent && (d = bawn_detector_at(i)); i++) {
+		int r;
+
+		if (!(d->kinds & (1u << sub->kind)) || !(d->detect & sub->detect))
+			continue;
+		r = d->inspect(s, sub, err);
+		if (r < 0) {
+			(void)bawn_error_wrap(err, "detector '%s'", d->name);
+			return r;
+		}
+	}
+	return 0;
+}
+
+int bawn_scan_nested(struct bawn_scan *s, const struct bawn_subject *outer, size_t start,
+	size_t end, const struct bawn_subject *inner, struct bawn_error *err)
+{
+	struct bawn_scan saved = *s;
+	int r;
+
+	if (s->depth >= NESTED_MAX || !bawn_scan_spend(s, inner->len)) {
+		s->spent = true;
+		return 0;
+	}
+	if (!s->depth) {
+		s->start = start + outer->base;
+		s->end = end + outer->base;
+	}
+	s->depth++;
+	r = run(s, inner, err);
+	s->depth = saved.depth;
+	s->start = saved.start;
+	s->end = saved.end;
+	return r;
+}
+
+int bawn_scan_subject(struct bawn_arena *a, const struct bawn_policy *p,
+	const struct bawn_subject *sub, struct bawn_findings *out, struct bawn_error *err)
+{
+	struct bawn_scan s = {
+		.a = a,
+		.policy = p,
+		.out = out,
+		.budget = BUDGET_FLOOR + BUDGET_FACTOR * (uint64_t)sub->len,
+	};
+	struct bawn_finding *x;
+	int r = run(&s, sub, err);
+
+	if (r < 0 || !s.spent)
+		return r;
+	x = bawn_grow(a, &out->v, &out->n, &out->cap);
+	if (!x)
+		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");
+	*x = (struct bawn_finding){
+		.detector = "scan",
+		.rule = "scan.budget",
+		.category = "budget",
+		.level = BAWN_SEV_HIGH,
+		.confidence = 0.5,
+		.start = sub->base,
+		.end = sub->base + sub->len,
+		.message =
+			"this is too large or too deeply nested to be understood; split it into smaller "
+			"steps",
+	};
+	return 0;
+}
