@@ -192,7 +192,7 @@ static int take_path(const char **p, struct bawn_netrule *r, const char **why)
 		if (!isgraph((unsigned char)(*p)[i]) || (*p)[i] == '#')
 			return bad(why, "a character that no path has");
 	if (n > 1 && (*p)[1] == '/')
-		return bad(why, "a rule has no scheme: write the host");
+		return bad(why, "the path begins with two slashes");
 	memcpy(r->path, *p, n + 1);
 	return 0;
 }
@@ -203,6 +203,8 @@ int bawn_netrule_parse(const char *text, struct bawn_netrule *ret, const char **
 		take_methods, take_host, take_port, take_path};
 	struct bawn_netrule r = {0};
 
+	if (strstr(text, "://"))
+		return bad(why, "a rule has no scheme: write the host");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		int e = parts[i](&text, &r, why);
 
