@@ -44,6 +44,9 @@ struct bawn_egress_source {
 	bool block_private;       /* private ranges too, not only loopback/metadata/… */
 	uint64_t host_bytes;      /* budget per host and direction-sum, UINT64_MAX for none */
 	double host_rate;         /* requests per second per host, 0 for no limit */
+	/* Not rules, but part of what the door is told; bawn_egress_rules_compile ignores them. */
+	bool development;             /* the door adds bawn_egress_development_hosts() to `allow` */
+	const char *const *resolvers; /* "addr:port", NULL-terminated; NULL: the host's */
 };
 
 struct bawn_egress_ask {
