@@ -96,8 +96,8 @@ int plan_make_egress(struct plan_builder *b, struct bawn_error *err)
 int plan_proxy_env(
 	const struct plan_builder *b, void (*put)(void *, const char *, const char *), void *data)
 {
-	static const char *const names[] = {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY",
-		"https_proxy", "ALL_PROXY", "all_proxy", "FTP_PROXY", "ftp_proxy"};
+	static const char *const names[] = {
+		"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"};
 	static const char *const local[] = {"NO_PROXY", "no_proxy"};
 	const struct bawn_egress_plan *e = b->plan->egress;
 	const char *url;
