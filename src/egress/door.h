@@ -302,6 +302,7 @@ void tunnel_ask(struct door_conn *c);
 void tunnel_start(struct door_conn *c);
 void tunnel_check(struct door_conn *c);
 void tunnel_pump(struct door_conn *c, struct door_lane *l);
+void tunnel_settle(struct door_conn *c);
 bool token_equal(const struct door *d, const char *p, size_t n);
 
 /* names.c: synthetic addresses */
