@@ -4,8 +4,9 @@
  * where they wanted to go. A synthetic address stands for the name it was given out for; any other
  * address stands for itself and passes only where a rule names it.
  */
-#include <arpa/inet.h>
 #include <errno.h>
+
+#include <arpa/inet.h>
 #include <linux/netfilter_ipv4.h>
 #include <linux/netfilter_ipv6/ip6_tables.h>
 

@@ -32,7 +32,8 @@ struct reading {
 
 static int wrong(struct bawn_error *err, const char *key)
 {
-	return bawn_fail(err, BAWN_ERR_POLICY, -EINVAL, "config: '%s' is not what it should be", key);
+	return bawn_fail(
+		err, BAWN_ERR_POLICY, -EINVAL, "config: '%s' is not what it should be", key);
 }
 
 static int read_mode(struct reading *r, const json_t *v, struct bawn_error *err)
@@ -55,7 +56,8 @@ static int read_list(struct reading *r, const json_t *v, struct bawn_strlist *li
 
 	if (!json_is_array(v))
 		return -EINVAL;
-	json_array_foreach(v, i, e) {
+	json_array_foreach(v, i, e)
+	{
 		const char *s = json_string_value(e);
 
 		if (!s || strlen(s) != json_string_length(e))
@@ -105,7 +107,8 @@ static int read_token(struct reading *r, const json_t *v)
 {
 	const char *s = json_string_value(v);
 
-	if (!s || !*s || strlen(s) != json_string_length(v) || strlen(s) >= sizeof(r->config->token))
+	if (!s || !*s || strlen(s) != json_string_length(v) ||
+		strlen(s) >= sizeof(r->config->token))
 		return -EINVAL;
 	(void)snprintf(r->config->token, sizeof(r->config->token), "%s", s);
 	return 0;
@@ -178,7 +181,9 @@ int door_config_parse(const void *json, struct door_config *ret, struct bawn_err
 	/* what is not said is the strictest */
 	struct reading r = {.arena = arena,
 		.config = &config,
-		.src = {.mode = BAWN_EGRESS_DENY, .ssrf = true, .block_private = true,
+		.src = {.mode = BAWN_EGRESS_DENY,
+			.ssrf = true,
+			.block_private = true,
 			.host_bytes = UINT64_MAX}};
 	void *it;
 	json_t *top = (json_t *)(uintptr_t)json;

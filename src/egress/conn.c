@@ -102,8 +102,7 @@ static void conn_watch(struct door_conn *c)
 	if (c->upstream.fd < 0)
 		return;
 	watch(&c->upstream.rd, &c->upstream.reading, wants_upstream(c));
-	watch(&c->upstream.wr, &c->upstream.writing,
-		c->phase == DOOR_WAIT || lane_pending(&c->up));
+	watch(&c->upstream.wr, &c->upstream.writing, c->phase == DOOR_WAIT || lane_pending(&c->up));
 }
 
 /* One step of the phase at hand; it may change the phase. */
@@ -255,8 +254,8 @@ static void on_upstream_writable(evutil_socket_t fd, short what, void *arg)
 		conn_advance(c);
 }
 
-static void side_assign(
-	struct door_conn *c, struct door_side *s, int fd, event_callback_fn rd, event_callback_fn wr)
+static void side_assign(struct door_conn *c, struct door_side *s, int fd, event_callback_fn rd,
+	event_callback_fn wr)
 {
 	s->fd = fd;
 	s->reading = s->writing = false;

@@ -4,9 +4,9 @@
  * exactly those. One bad address among the answers refuses all of them, since whoever answers with
  * an internal address does not deserve a second look. Addresses are tried in turn.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 
+#include <arpa/inet.h>
 #include <netinet/tcp.h>
 
 #include "egress/door.h"
@@ -47,8 +47,8 @@ static void dial_failed(struct door_conn *c, int status, const char *what, const
 
 static int try_connect(struct door_conn *c, const struct sockaddr_storage *sa)
 {
-	socklen_t len = sa->ss_family == AF_INET ? sizeof(struct sockaddr_in)
-						 : sizeof(struct sockaddr_in6);
+	socklen_t len =
+		sa->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 	int fd = socket(sa->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int one = 1;
 

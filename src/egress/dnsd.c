@@ -39,8 +39,7 @@ static enum bawn_dns_code answer_for(
 }
 
 /* Length of the answer; 0: none. */
-static size_t dnsd_answer(
-	struct door *d, const uint8_t *p, size_t n, uint8_t *dst, size_t size)
+static size_t dnsd_answer(struct door *d, const uint8_t *p, size_t n, uint8_t *dst, size_t size)
 {
 	struct bawn_dns_question q = {0};
 	uint8_t addr[16];

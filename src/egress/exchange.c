@@ -18,8 +18,7 @@ static bool is(struct bawn_slice s, const char *word)
  * allows a tunnel (one with a method or a path does not). Else the wish is left out. */
 static bool wants_websocket(struct door_conn *c, const struct bawn_http_request *r)
 {
-	struct bawn_egress_ask ask = {
-		.way = BAWN_WAY_CONNECT, .host = &c->host, .port = c->port};
+	struct bawn_egress_ask ask = {.way = BAWN_WAY_CONNECT, .host = &c->host, .port = c->port};
 	struct bawn_egress_answer a = {0};
 
 	if (!r->upgrade || r->body != BAWN_BODY_NONE)
@@ -177,7 +176,8 @@ void forward_talk(struct door_conn *c)
 {
 	struct door_exchange *x = &c->x;
 
-	if (!x->up_done && !pass_body(&c->up, x->up_body, &x->up_left, &x->up_chunks, &x->up_done)) {
+	if (!x->up_done &&
+		!pass_body(&c->up, x->up_body, &x->up_left, &x->up_chunks, &x->up_done)) {
 		conn_refuse(c, 400, "the chunks of the request body are malformed");
 		return;
 	}

@@ -116,8 +116,8 @@ bool lane_flush(struct door_conn *c, struct door_lane *l, int fd)
 			return true;
 		}
 		if (l->head)
-			v[msg.msg_iovlen++] = (struct iovec){
-				l->head + l->head_at, l->head_len - l->head_at};
+			v[msg.msg_iovlen++] =
+				(struct iovec){l->head + l->head_at, l->head_len - l->head_at};
 		if (l->ok)
 			v[msg.msg_iovlen++] = (struct iovec){l->in, l->ok};
 		n = sendmsg(fd, &msg, MSG_NOSIGNAL);

@@ -65,8 +65,8 @@ int listener_add(struct door *d, const char *kind, uint16_t port, int fd, struct
 	if (!l || fcntl(fd, F_SETFL, O_NONBLOCK) < 0) {
 		(void)close(fd);
 		free(l);
-		return bawn_fail(err, BAWN_ERR_INTERNAL, -EINVAL, "listener '%s' is not possible",
-			kind);
+		return bawn_fail(
+			err, BAWN_ERR_INTERNAL, -EINVAL, "listener '%s' is not possible", kind);
 	}
 	l->door = d;
 	l->kind = (enum door_kind)k;
@@ -86,11 +86,10 @@ int listener_start(struct door *d, struct bawn_error *err)
 	for (size_t i = 0; i < d->n_listeners; i++) {
 		struct door_listener *l = d->listeners[i];
 
-		(void)event_assign(
-			&l->event, d->base, l->fd, EV_READ | EV_PERSIST, on_readable, l);
+		(void)event_assign(&l->event, d->base, l->fd, EV_READ | EV_PERSIST, on_readable, l);
 		if (event_add(&l->event, NULL) < 0)
-			return bawn_fail(err, BAWN_ERR_BACKEND, -EIO,
-				"a listener cannot be watched");
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, -EIO, "a listener cannot be watched");
 	}
 	return 0;
 }

@@ -11,7 +11,8 @@
 
 static void usage(void)
 {
-	static const char text[] = "bawn-egress: started by bawn, not by hand; see 'bawn help proxy'\n";
+	static const char text[] =
+		"bawn-egress: started by bawn, not by hand; see 'bawn help proxy'\n";
 
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
 		_exit(3);
@@ -36,7 +37,7 @@ int main(void)
 	if (r == 0)
 		r = door_new(BAWN_EGRESS_CONTROL_FD, &d, &err);
 	if (r < 0) {
-		struct door lone = {.control = BAWN_EGRESS_CONTROL_FD};
+		static struct door lone = {.control = BAWN_EGRESS_CONTROL_FD};
 
 		report_error(&lone, err.msg[0] ? err.msg : "the door cannot be confined");
 		report_drain(&lone);

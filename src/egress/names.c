@@ -4,8 +4,9 @@
  * which means nothing anywhere else; when it connects there, the name comes back. Numbers are given
  * out once and never again, so an address that a program remembers never becomes another name.
  */
-#include <arpa/inet.h>
 #include <errno.h>
+
+#include <arpa/inet.h>
 
 #include "egress/door.h"
 
@@ -120,5 +121,6 @@ bool names_find(const struct door_names *n, int family, const uint8_t *addr, str
 	names_address(v, family, again);
 	if (memcmp(again, addr, family == AF_INET ? 4 : 16) != 0)
 		return false;
-	return bawn_host_parse(n->by_number[v]->text, strlen(n->by_number[v]->text), ret, NULL) >= 0;
+	return bawn_host_parse(n->by_number[v]->text, strlen(n->by_number[v]->text), ret, NULL) >=
+	       0;
 }

@@ -75,8 +75,8 @@ void report_closed(struct door *d, const struct door_conn *c)
 		return;
 	bawn_buf_puts(b, "{\"closed\":");
 	(void)bawn_buf_json(b, c->up_host.text, strlen(c->up_host.text));
-	bawn_buf_printf(b, ",\"port\":%u,\"sent\":%llu,\"received\":%llu,\"ms\":%lld}\n", c->up_port,
-		(unsigned long long)c->up.total, (unsigned long long)c->down.total,
+	bawn_buf_printf(b, ",\"port\":%u,\"sent\":%llu,\"received\":%llu,\"ms\":%lld}\n",
+		c->up_port, (unsigned long long)c->up.total, (unsigned long long)c->down.total,
 		(long long)(door_now() - c->started));
 }
 

@@ -6,9 +6,10 @@
  * requests asks once; each use is checked again all the same.
  */
 #include <ares.h>
-#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+
+#include <arpa/inet.h>
 
 #include "egress/door.h"
 

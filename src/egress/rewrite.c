@@ -40,7 +40,8 @@ static bool named(struct bawn_slice list, struct bawn_slice name)
 	return false;
 }
 
-static bool stays_here(const struct bawn_http_header *h, const struct bawn_http_header *all, size_t n)
+static bool stays_here(
+	const struct bawn_http_header *h, const struct bawn_http_header *all, size_t n)
 {
 	for (size_t i = 0; i < sizeof(hop_by_hop) / sizeof(hop_by_hop[0]); i++)
 		if (same(h->name, hop_by_hop[i], strlen(hop_by_hop[i])))
@@ -85,7 +86,7 @@ static bool say_host(struct door_lane *l, const struct bawn_http_request *r)
 
 bool rewrite_request(struct door_lane *l, const struct bawn_http_request *r, bool upgrade)
 {
-	const char *connection = upgrade ? "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+	const char *connection = upgrade         ? "Connection: Upgrade\r\nUpgrade: websocket\r\n"
 				 : r->minor == 0 ? "Connection: close\r\n"
 						 : "";
 

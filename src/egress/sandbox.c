@@ -6,16 +6,16 @@
  * part that fails is fatal.
  */
 #include <errno.h>
-#include <linux/capability.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 
+#include <linux/capability.h>
+#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "base/sys.h"
-#include "egress/door.h"
 #include "door-seccomp.h"
+#include "egress/door.h"
 
 #define CAPS_MAX 64
 

@@ -6,14 +6,14 @@
 #include "egress/door.h"
 #include "egress/socks.h"
 
-#define NO_METHOD      0xff
-#define METHOD_NONE    0
-#define METHOD_PASS    2
-#define REP_GENERAL    1
-#define REP_COMMAND    7
-#define V4_GRANTED     0x5a
-#define V4_REJECTED    0x5b
-#define V4_BAD_USER    0x5d
+#define NO_METHOD       0xff
+#define METHOD_NONE     0
+#define METHOD_PASS     2
+#define REP_GENERAL     1
+#define REP_COMMAND     7
+#define V4_GRANTED      0x5a
+#define V4_REJECTED     0x5b
+#define V4_BAD_USER     0x5d
 #define COMMAND_CONNECT 1
 
 bool socks_reply(struct door_conn *c, int code)

@@ -156,8 +156,7 @@ static int looks_like_http(const char *p, size_t n)
 
 static void deny(struct door_conn *c, const char *rule, const char *why)
 {
-	struct bawn_egress_ask ask = {
-		.way = door_way(c->entry), .host = &c->host, .port = c->port};
+	struct bawn_egress_ask ask = {.way = door_way(c->entry), .host = &c->host, .port = c->port};
 	struct bawn_egress_answer a = {0};
 
 	(void)snprintf(a.rule, sizeof(a.rule), "%s", rule);
@@ -240,8 +239,8 @@ void tunnel_check(struct door_conn *c)
 static bool pipe_out(struct door_conn *c, struct door_lane *l, int fd)
 {
 	while (l->piped) {
-		ssize_t n = splice(l->pipe.fd[0], NULL, fd, NULL, l->piped,
-			SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+		ssize_t n = splice(
+			l->pipe.fd[0], NULL, fd, NULL, l->piped, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 
 		if (n < 0 && errno == EINTR)
 			continue;
