@@ -268,14 +268,16 @@ static int word_text(
 
 static int host_text(const struct bawn_context *c, struct bawn_item *item)
 {
-	int r = bawn_host_clean(c->a, item->raw, &item->text);
+	const char *why = "";
+	int r = bawn_host_clean(c->a, item->raw, &item->text, &why);
 
 	if (r == -ENOMEM)
 		return bawn_oom(c);
 	if (r < 0)
 		return bawn_bad(c, &item->from, r,
-			"bad host '%s', expected example.org, *.example.org, an address, or one with :port",
-			bawn_quote(c->a, item->raw));
+			"bad host '%s': %s; expected example.org, *.example.org:8080, 10.0.0.0/8 or "
+			"GET example.org/path/*",
+			bawn_quote(c->a, item->raw), why);
 	return 0;
 }
 
