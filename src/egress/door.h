@@ -9,11 +9,11 @@
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <netinet/in.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 
@@ -50,7 +50,7 @@ struct door_listener {
 	unsigned conns;
 };
 
-struct door_timeouts { /* milliseconds */
+struct door_timeouts {   /* milliseconds */
 	int64_t head;    /* from the first byte of a head (or from accept) to its end */
 	int64_t idle;    /* without a byte in either direction */
 	int64_t dial;    /* for all addresses together */
@@ -90,10 +90,10 @@ struct door_lane {
 	size_t head_at, head_len;
 	struct door_lane_pipe pipe; /* fd[0] -1: none */
 	size_t piped;
-	uint64_t total;   /* bytes written */
-	bool eof;         /* nothing more will be read */
-	bool shut;        /* the other side was told so */
-	bool broken;      /* the other side takes nothing more */
+	uint64_t total; /* bytes written */
+	bool eof;       /* nothing more will be read */
+	bool shut;      /* the other side was told so */
+	bool broken;    /* the other side takes nothing more */
 };
 
 struct door_side {
@@ -154,12 +154,12 @@ struct door_conn {
 	struct door_lane up, down;
 	enum door_phase phase;
 	enum door_entry entry;
-	bool pinned;     /* HTTP inside a tunnel: every request must be for `host` */
-	bool replied;    /* the tunnel was announced: from here on refusals are silent */
-	bool greeted;    /* SOCKS5: a method was chosen */
-	bool authorized; /* SOCKS5: the password was right */
-	bool exact;      /* the rule names the very address */
-	bool again;      /* a request was answered on this connection */
+	bool pinned;           /* HTTP inside a tunnel: every request must be for `host` */
+	bool replied;          /* the tunnel was announced: from here on refusals are silent */
+	bool greeted;          /* SOCKS5: a method was chosen */
+	bool authorized;       /* SOCKS5: the password was right */
+	bool exact;            /* the rule names the very address */
+	bool again;            /* a request was answered on this connection */
 	struct bawn_host host; /* where it goes; of the request at hand */
 	uint16_t port;
 	struct bawn_host up_host; /* where `upstream` leads */
@@ -271,7 +271,8 @@ void conn_dialled(struct door_conn *c);
 
 /* resolver.c: c-ares */
 int resolver_new(struct door *d, struct door_resolver **ret, struct bawn_error *err);
-int resolver_configure(struct door_resolver *r, const struct door_config *c, struct bawn_error *err);
+int resolver_configure(
+	struct door_resolver *r, const struct door_config *c, struct bawn_error *err);
 struct door_resolver *resolver_free(struct door_resolver *r);
 /* Calls dial_resolved() later, unless cancelled before. */
 void resolver_ask(struct door_resolver *r, struct door_conn *c);
@@ -286,8 +287,7 @@ void forward_start(struct door_conn *c);
 void forward_talk(struct door_conn *c);
 bool forward_authorized(const struct door *d, const struct bawn_http_request *r);
 /* rewrite.c: heads without what is meant for this hop only; false when there is no room */
-bool rewrite_request(
-	struct door_lane *l, const struct bawn_http_request *r, bool upgrade);
+bool rewrite_request(struct door_lane *l, const struct bawn_http_request *r, bool upgrade);
 bool rewrite_response(struct door_lane *l, const char *raw, const struct bawn_http_response *r,
 	const struct door_exchange *x);
 
@@ -302,6 +302,7 @@ void tunnel_ask(struct door_conn *c);
 void tunnel_start(struct door_conn *c);
 void tunnel_check(struct door_conn *c);
 void tunnel_pump(struct door_conn *c, struct door_lane *l);
+void tunnel_settle(struct door_conn *c);
 bool token_equal(const struct door *d, const char *p, size_t n);
 
 /* names.c: synthetic addresses */
