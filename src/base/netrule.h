@@ -25,7 +25,7 @@ enum bawn_netrule_kind {
 };
 
 #define BAWN_NETRULE_MAX      299 /* bytes of a rule as written */
-#define BAWN_NETRULE_TEXT_MAX 320 /* in its one form, with NUL */
+#define BAWN_NETRULE_TEXT_MAX 640 /* in its one form, with NUL */
 
 struct bawn_netrule {
 	enum bawn_netrule_kind kind;
