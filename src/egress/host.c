@@ -110,18 +110,22 @@ static bool parse_v4(const char *s, size_t len, uint8_t addr[static 4])
 	return true;
 }
 
-static int set_v4(const uint8_t addr[static 4], struct bawn_host *ret)
+void bawn_host_from_address(int family, const uint8_t *addr, struct bawn_host *ret)
 {
-	*ret = (struct bawn_host){.kind = BAWN_HOST_V4};
-	memcpy(ret->addr, addr, 4);
-	if (!inet_ntop(AF_INET, ret->addr, ret->text, sizeof(ret->text)))
-		return -errno;
-	return 0;
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	/* The kernel dials IPv4 for a mapped address, so that is the host it names. */
+	if (family == AF_INET6 && memcmp(addr, mapped, sizeof(mapped)) == 0) {
+		family = AF_INET;
+		addr += sizeof(mapped);
+	}
+	*ret = (struct bawn_host){.kind = family == AF_INET ? BAWN_HOST_V4 : BAWN_HOST_V6};
+	memcpy(ret->addr, addr, family == AF_INET ? 4 : 16);
+	(void)inet_ntop(family, ret->addr, ret->text, sizeof(ret->text));
 }
 
 static int parse_v6(const char *s, size_t len, struct bawn_host *ret, struct bawn_error *err)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	char text[INET6_ADDRSTRLEN];
 	uint8_t addr[16];
 
@@ -133,13 +137,7 @@ static int parse_v6(const char *s, size_t len, struct bawn_host *ret, struct baw
 	text[len] = '\0';
 	if (inet_pton(AF_INET6, text, addr) != 1)
 		return refuse(s, len, "not an IPv6 address", err);
-	/* The kernel dials IPv4 for a mapped address, so that is the host it names. */
-	if (memcmp(addr, mapped, sizeof(mapped)) == 0)
-		return set_v4(addr + 12, ret);
-	*ret = (struct bawn_host){.kind = BAWN_HOST_V6};
-	memcpy(ret->addr, addr, sizeof(addr));
-	if (!inet_ntop(AF_INET6, addr, ret->text, sizeof(ret->text)))
-		return -errno;
+	bawn_host_from_address(AF_INET6, addr, ret);
 	return 0;
 }
 
@@ -228,7 +226,8 @@ static int parse_name(const char *s, size_t len, struct bawn_host *ret, struct b
 	if (looks_numeric(name, n)) {
 		if (!parse_v4(name, n, v4))
 			return refuse(s, len, "ends in a number but is no IPv4 address", err);
-		return set_v4(v4, ret);
+		bawn_host_from_address(AF_INET, v4, ret);
+		return 0;
 	}
 	*ret = (struct bawn_host){.kind = BAWN_HOST_NAME};
 	memcpy(ret->text, name, n + 1);
