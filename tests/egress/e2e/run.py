@@ -173,7 +173,7 @@ def _(t):
 def _(t):
     need("curl")
     for scheme in ("http", "socks4a", "socks5h", "socks5", "socks4"):
-        proxy = "127.0.0.1:${HTTP_PROXY##*:}"
+        proxy = "127.0.0.1:${{HTTP_PROXY##*:}}"
         both(t, f"curl -sSf -x {scheme}://{proxy} {{}}")
         both(t, f"curl -sSf -x {scheme}://{proxy} {{}}", f"https://{GOOD}/", f"https://{EVIL}/")
     both(t, "curl -sSf -p -x http://127.0.0.1:${{HTTP_PROXY##*:}} {}")
@@ -433,7 +433,7 @@ def _(t):
     need("curl")
     t.works(f"{PY} -m http.server -b 127.0.0.1 8000 >/dev/null 2>&1 & "
             "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.3; curl -sf http://127.0.0.1:8000/ >/dev/null && echo hello && break; done; "
-            "kill %1")
+            "kill $!")
 
 
 @case("everything but TCP is refused at once")
