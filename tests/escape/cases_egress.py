@@ -66,8 +66,11 @@ def heard(w, mark, at=OUT):
 
 def kept(t, w, act, opts=NET, outside=None, at=OUT, says=None):
     """`act` reaches a server outside and none inside."""
-    mark = w.mark()
+    mark, end = w.mark(), time.monotonic() + 1
     t.host(act if outside is None else outside)
+    while not heard(w, mark, at) and time.monotonic() < end:
+        time.sleep(0.02)
+    time.sleep(0.05)  # what came late is not what comes next
     if not heard(w, mark, at):
         t.skip_act(f"{t.say(act)}: reaches nobody outside as well")
         return None
