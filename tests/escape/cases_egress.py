@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Rows 63 to 83: the network through the door, on an internet of the test's own (tests/egress/world.py). What counts is
+Rows 63 to 83: the network through the door, on an internet of the test's own (tests/egress/e2e/internet.py). What counts is
 what the servers heard: each act reaches its target outside; inside, nothing of it may arrive.
 """
 
@@ -14,7 +14,7 @@ import time
 
 from lib import FAMILY, Fail, Skip, case
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "egress"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "egress", "e2e"))
 import servers  # noqa: E402
 
 GOOD, EVIL = "good.example.org", "evil.example.net"

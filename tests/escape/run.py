@@ -27,8 +27,8 @@ import cases_ipc    # noqa: F401
 import cases_life   # noqa: F401
 import cases_egress  # noqa: F401
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "egress"))
-import world  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "egress", "e2e"))
+import internet  # noqa: E402
 
 
 class Suite:
@@ -70,8 +70,8 @@ class Suite:
     def internet(self):
         """Made when first needed; its cases are serial."""
         try:
-            self.world = self.world or world.World(self.base + "/world")
-        except world.Missing as e:
+            self.world = self.world or internet.World(self.base + "/world")
+        except internet.Missing as e:
             raise lib.Skip(str(e))
         return self.world
 

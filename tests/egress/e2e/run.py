@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-Real clients through the door to real servers, on an internet of the test's own (world.py): each client once to a host
+Real clients through the door to real servers, on an internet of the test's own (internet.py): each client once to a host
 that is allowed, where it must succeed, and once to one that is not, where it must fail at once, the host must not hear
 of it and bawn must say what to do. As root and as an ordinary user. Speaks TAP. $BAWN is the program, with bawn-egress
 beside it; $EGRESS_CLIENT a static client.
@@ -21,12 +21,12 @@ import time
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+import internet  # noqa: E402
 import servers  # noqa: E402
-import world  # noqa: E402
 
 HUNG = 25  # seconds; nothing here takes more than a fraction of one unless it hangs
-PY = world.PYTHON
+PY = internet.PYTHON
 ALLOW = ["--allow-host", "*.example.org", "--allow-host", "api.example.com:443"]
 CASES = []
 
@@ -625,7 +625,7 @@ class Suite:
                 sys.exit(f"Bail out! no program at '{src}': set $BAWN and $EGRESS_CLIENT")
             shutil.copy(src, dst)
             os.chmod(dst, 0o755)
-        self.world = world.World(base + "/world")
+        self.world = internet.World(base + "/world")
 
     def ids(self, identity):
         return (0, 0) if identity == "root" else self.user
@@ -664,7 +664,7 @@ def main():
     try:
         try:
             suite = Suite(base, os.environ.get("BAWN", ""), os.environ.get("EGRESS_CLIENT", ""))
-        except world.Missing as e:
+        except internet.Missing as e:
             print(f"1..0 # SKIP {e}")
             return 0
         print(f"1..{len(cases) * len(who)}", flush=True)

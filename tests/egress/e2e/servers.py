@@ -3,7 +3,7 @@
 """
 The servers of a test's own internet: an authoritative DNS server that may lie, HTTP and TLS servers on addresses that
 look public, and the things that must stay out of reach. Each writes what it saw into one log, a JSON object per line.
-Started twice by world.py: as `internet`, behind the host, and as `host`, beside bawn.
+Started twice by internet.py: as `internet`, behind the host, and as `host`, beside bawn.
 """
 
 import http.server
