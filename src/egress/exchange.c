@@ -106,6 +106,7 @@ static void start_answer(struct door_conn *c, const struct bawn_http_response *r
 	if (x->down_body == BAWN_BODY_UNTIL_CLOSE || !x->up_done || c->up.eof)
 		x->client_keep = false;
 	x->down_started = true;
+	conn_wait(c, c->door->config.timeouts.idle);
 }
 
 /* 101 to the upgrade that was passed on: from here on both sides speak something else. */
@@ -181,7 +182,7 @@ void forward_talk(struct door_conn *c)
 		conn_refuse(c, 400, "the chunks of the request body are malformed");
 		return;
 	}
-	if (!x->up_done && c->up.eof && !c->up.len) {
+	if (!x->up_done && c->up.eof && c->up.len == c->up.ok) {
 		conn_close(c); /* half a request: the server must not take it for a whole one */
 		return;
 	}
