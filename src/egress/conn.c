@@ -278,9 +278,16 @@ static void side_close(struct door_side *s)
 	s->fd = -1;
 }
 
+static void drop_upstream(struct door_conn *c)
+{
+	c->door->n_upstreams -= c->upstream.fd >= 0;
+	side_close(&c->upstream);
+}
+
 void conn_attach_upstream(struct door_conn *c, int fd)
 {
-	side_close(&c->upstream);
+	drop_upstream(c);
+	c->door->n_upstreams++;
 	side_assign(c, &c->upstream, fd, on_upstream_readable, on_upstream_writable);
 }
 
@@ -290,7 +297,7 @@ void conn_close_upstream(struct door_conn *c)
 		report_closed(c->door, c);
 		c->up.total = c->down.total = 0;
 	}
-	side_close(&c->upstream);
+	drop_upstream(c);
 	lane_done(&c->down);
 	c->up.broken = false;
 	c->up.shut = false;

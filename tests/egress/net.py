@@ -37,6 +37,12 @@ def enter():
     os.execvpe("unshare", [*line, sys.executable, *sys.argv], env)
 
 
+def program():
+    """bawn-egress is beside bawn."""
+    bawn = os.environ.get("BAWN") or HERE.parent.parent / "build/bawn"
+    return str(pathlib.Path(bawn).resolve().parent / "bawn-egress")
+
+
 def sh(text):
     subprocess.run(text, shell=True, check=True)
 
@@ -99,6 +105,13 @@ def listener(port=0, addr="127.0.0.1", kind=socket.SOCK_STREAM):
     return s
 
 
+def start(program, control):
+    """The door with its end of the pair as descriptor 3."""
+    os.set_inheritable(control.fileno(), True)
+    return subprocess.Popen([program], pass_fds=[3], env={}, stdin=subprocess.DEVNULL,
+                            preexec_fn=lambda: os.dup2(control.fileno(), 3))
+
+
 class Door:
     """bawn-egress with a control socket; the protocol of control.h."""
 
@@ -106,10 +119,7 @@ class Door:
         self.config = {"mode": "allowlist", "allow": [], "resolver": ["93.184.215.53:53"], **config}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control, self.events, self.ports = ours, [], {}
-        os.set_inheritable(theirs.fileno(), True)
-        self.process = subprocess.Popen(
-            ["sh", "-c", f'exec "$0" 3<&{theirs.fileno()}', program], pass_fds=[theirs.fileno()], env={},
-            stdin=subprocess.DEVNULL)
+        self.process = start(program, theirs)
         theirs.close()
         ours.settimeout(WAIT)
         self.send({"config": self.config})
@@ -163,8 +173,9 @@ class Door:
 
     def stats(self):
         self.send({"stats": True})
-        hosts = {}
+        hosts, end = {}, time.monotonic() + WAIT
         while True:
+            assert time.monotonic() < end, "no statistics came"
             self.pull(1)
             while self.events:
                 e = self.events.pop(0)
@@ -262,3 +273,14 @@ def tap(tests, *args):
             print(f"not ok {i} - {name}\n# {type(e).__name__}: {e} (line {tb.tb_lineno})", flush=True)
         signal.alarm(0)
     return 1 if bad else 0
+
+
+def main(names):
+    """Run every function of a test file that takes the world."""
+    enter()
+    world = World()
+    try:
+        return tap([f for f in list(names.values()) if getattr(f, "__code__", None)
+                    and f.__code__.co_varnames[:1] == ("world",)], world)
+    finally:
+        world.close()

@@ -13,7 +13,7 @@ import time
 import net
 from net import read_all, read_answer
 
-PROGRAM = sys.argv[1]
+PROGRAM = net.program()
 
 
 def door(listen=("proxy",), **config):
@@ -273,7 +273,7 @@ def a_host_that_does_not_read_is_told_how_much_it_missed(world):
 
 
 def it_never_outlives_its_parent(world):
-    code = ("import sys; sys.argv = ['x', sys.argv[1]]; import net, os; d = net.Door(sys.argv[1]); "
+    code = ("import sys, net, os; d = net.Door(sys.argv[1]); "
             "print(d.pid, flush=True); os.read(0, 1)")
     env = dict(os.environ, PYTHONPATH=str(net.HERE))
     p = subprocess.Popen([sys.executable, "-c", code, PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env,
@@ -300,7 +300,7 @@ def nothing_is_accepted_before_it_is_confined(world):
                      [{"config": {"mode": "sometimes"}}], [{"config": {"mode": "deny", "allow": ["a b c"]}}],
                      [{"config": {"mode": "deny", "token": ""}}], [[]]):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        p = subprocess.Popen(["sh", "-c", f'exec "$0" 3<&{theirs.fileno()}', PROGRAM], pass_fds=[theirs.fileno()])
+        p = net.start(PROGRAM, theirs)
         theirs.close()
         ours.settimeout(net.WAIT)
         for m in messages:
@@ -314,7 +314,7 @@ def it_is_confined(world):
     with door() as d:
         once(d, "http://a.w.test/hello")
         with open(f"/proc/{d.pid}/status", encoding="ascii") as f:
-            status = dict(line.rstrip().split(":\t", 1) for line in f if ":\t" in line)
+            status = {k: v.strip() for k, _, v in (line.partition(":") for line in f)}
         assert int(status["CapEff"], 16) == 0 and int(status["CapPrm"], 16) == 0, status["CapEff"]
         assert status["NoNewPrivs"] == "1"
         if os.environ.get("BAWN_SANITIZED"):
@@ -332,11 +332,4 @@ def it_is_not_started_by_hand(world):
 
 
 if __name__ == "__main__":
-    net.enter()
-    w = net.World()
-    try:
-        status = net.tap([f for f in list(globals().values()) if callable(f) and getattr(f, "__code__", None)
-                          and f.__code__.co_varnames[:1] == ("world",)], w)
-    finally:
-        w.close()
-    sys.exit(status)
+    sys.exit(net.main(globals()))

@@ -9,7 +9,7 @@ import sys
 import net
 from net import read_all, read_answer, read_head
 
-PROGRAM = sys.argv[1]
+PROGRAM = net.program()
 
 
 def door(listen=("proxy",), **config):
@@ -411,11 +411,4 @@ def one_port_of_the_host_and_nothing_else(world):
 
 
 if __name__ == "__main__":
-    net.enter()
-    w = net.World()
-    try:
-        status = net.tap([f for f in list(globals().values()) if callable(f) and getattr(f, "__code__", None)
-                          and f.__code__.co_varnames[:1] == ("world",)], w)
-    finally:
-        w.close()
-    sys.exit(status)
+    sys.exit(net.main(globals()))
