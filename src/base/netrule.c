@@ -122,8 +122,6 @@ static int take_name(const char *text, size_t len, struct bawn_netrule *r, const
 	r->name[len] = '\0';
 	if (!name_ok(r->name))
 		return bad(why, "not a host name or address");
-	if (r->kind != BAWN_NETRULE_NAME && !strchr(r->name, '.'))
-		return bad(why, "the wildcard covers a whole top-level domain");
 	return 0;
 }
 
@@ -180,6 +178,18 @@ static int take_port(const char **p, struct bawn_netrule *r, const char **why)
 	return 0;
 }
 
+/* A component that is "." or "..". */
+static bool has_dots(const char *path)
+{
+	for (const char *p = path; (p = strchr(p, '/')); p++) {
+		size_t n = strcspn(p + 1, "/");
+
+		if (n && n <= 2 && strspn(p + 1, ".") >= n)
+			return true;
+	}
+	return false;
+}
+
 static int take_path(const char **p, struct bawn_netrule *r, const char **why)
 {
 	size_t n = strlen(*p);
@@ -189,10 +199,10 @@ static int take_path(const char **p, struct bawn_netrule *r, const char **why)
 	if (n >= sizeof(r->path))
 		return bad(why, "the path is too long");
 	for (size_t i = 0; i < n; i++)
-		if (!isgraph((unsigned char)(*p)[i]) || (*p)[i] == '#')
-			return bad(why, "a character that no path has");
-	if (n > 1 && (*p)[1] == '/')
-		return bad(why, "the path begins with two slashes");
+		if (!isgraph((unsigned char)(*p)[i]) || strchr("%\\?#;", (*p)[i]))
+			return bad(why, "a path is written decoded and without a query");
+	if (strstr(*p, "//") || has_dots(*p))
+		return bad(why, "a path with '//', '.' or '..' never matches");
 	memcpy(r->path, *p, n + 1);
 	return 0;
 }
@@ -203,6 +213,8 @@ int bawn_netrule_parse(const char *text, struct bawn_netrule *ret, const char **
 		take_methods, take_host, take_port, take_path};
 	struct bawn_netrule r = {0};
 
+	if (strlen(text) > BAWN_NETRULE_MAX)
+		return bad(why, "longer than 299 bytes");
 	if (strstr(text, "://"))
 		return bad(why, "a rule has no scheme: write the host");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -213,6 +225,12 @@ int bawn_netrule_parse(const char *text, struct bawn_netrule *ret, const char **
 	}
 	*ret = r;
 	return 0;
+}
+
+bool bawn_netrule_is_wide(const struct bawn_netrule *r)
+{
+	return (r->kind == BAWN_NETRULE_TREE || r->kind == BAWN_NETRULE_BELOW) &&
+	       !strchr(r->name, '.');
 }
 
 /* ---- and back ---- */

@@ -24,7 +24,8 @@ enum bawn_netrule_kind {
 	BAWN_NETRULE_BLOCK, /* an address block; a single address is one of 32 or 128 bits */
 };
 
-#define BAWN_NETRULE_TEXT_MAX 640 /* the longest rule in its one form, with NUL */
+#define BAWN_NETRULE_MAX      299 /* bytes of a rule as written */
+#define BAWN_NETRULE_TEXT_MAX 640 /* in its one form, with NUL */
 
 struct bawn_netrule {
 	enum bawn_netrule_kind kind;
@@ -40,6 +41,8 @@ struct bawn_netrule {
 
 /* 0, or -EINVAL with *why set to a word or two about what is wrong. */
 int bawn_netrule_parse(const char *text, struct bawn_netrule *ret, const char **why);
+/* True for a whole top-level domain (*.com): may be blocked, but not allowed. */
+bool bawn_netrule_is_wide(const struct bawn_netrule *r);
 /* The one form of it. */
 void bawn_netrule_format(const struct bawn_netrule *r, char dst[BAWN_NETRULE_TEXT_MAX]);
 /* True if everything that `in` speaks of, `out` speaks of too. */

@@ -314,6 +314,9 @@ int64_t names_number(struct door_names *n, const struct bawn_host *host, bool *r
 void names_address(uint32_t number, int family, uint8_t addr[16]);
 /* The name behind an address; false if the address is of no pool or was never given out. */
 bool names_find(const struct door_names *n, int family, const uint8_t *addr, struct bawn_host *ret);
+/* A host that is a synthetic address becomes the name it stands for: programs that resolve for
+ * themselves and then ask for the address. */
+void names_undo(const struct door_names *n, struct bawn_host *host);
 
 /* dnsd.c: questions of the confined */
 void dnsd_udp(struct door_listener *l);

@@ -171,6 +171,7 @@ static void start_connect(struct door_conn *c, const struct bawn_http_request *r
 {
 	c->entry = DOOR_BY_CONNECT;
 	c->host = r->host;
+	names_undo(c->door->names, &c->host);
 	c->port = r->port;
 	lane_consume(&c->up, r->head_len);
 	conn_close_upstream(c); /* of an earlier request */

@@ -124,3 +124,13 @@ bool names_find(const struct door_names *n, int family, const uint8_t *addr, str
 	return bawn_host_parse(n->by_number[v]->text, strlen(n->by_number[v]->text), ret, NULL) >=
 	       0;
 }
+
+void names_undo(const struct door_names *n, struct bawn_host *host)
+{
+	uint8_t addr[16];
+
+	if (host->kind == BAWN_HOST_NAME)
+		return;
+	memcpy(addr, host->addr, sizeof(addr));
+	(void)names_find(n, host->kind == BAWN_HOST_V4 ? AF_INET : AF_INET6, addr, host);
+}

@@ -119,6 +119,7 @@ static void request(struct door_conn *c)
 		return;
 	}
 	c->host = q.host;
+	names_undo(c->door->names, &c->host);
 	c->port = q.port;
 	tunnel_ask(c);
 }

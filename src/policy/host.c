@@ -5,7 +5,8 @@
 #include "base/netrule.h"
 #include "policy/entry.h"
 
-int bawn_host_clean(struct bawn_arena *a, const char *raw, const char **ret, const char **why)
+int bawn_host_clean(
+	struct bawn_arena *a, const char *raw, bool block, const char **ret, const char **why)
 {
 	char text[BAWN_NETRULE_TEXT_MAX];
 	struct bawn_netrule rule;
@@ -13,6 +14,10 @@ int bawn_host_clean(struct bawn_arena *a, const char *raw, const char **ret, con
 
 	if (r < 0)
 		return r;
+	if (!block && bawn_netrule_is_wide(&rule)) {
+		*why = "the wildcard covers a whole top-level domain";
+		return -EINVAL;
+	}
 	bawn_netrule_format(&rule, text);
 	*ret = bawn_arena_strdup(a, text);
 	return *ret ? 0 : -ENOMEM;

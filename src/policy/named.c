@@ -94,7 +94,7 @@ static int entry_text(const struct bawn_context *c, const struct bawn_named *n, 
 	if (n->kind == BAWN_NAMED_HOSTS) {
 		const char *why = "out of memory";
 
-		if (bawn_host_clean(c->a, raw, ret, &why) < 0)
+		if (bawn_host_clean(c->a, raw, false, ret, &why) < 0)
 			return bawn_bad(
 				c, from, -EINVAL, "bad host '%s': %s", bawn_quote(c->a, raw), why);
 		return 0;

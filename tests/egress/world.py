@@ -1,222 +1,185 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The world outside: a name server and servers with public-looking addresses, in a network namespace of its own.
-
-Started as a process by net.py. Tells on a side door (port 9000 of its end of the link) what it was asked.
 """
-import asyncio
+An internet of the test's own: two network namespaces joined by a cable. In `here` stands the host on which bawn runs,
+with a loopback service and a private address; behind it are servers on addresses that look public (servers.py). Needs
+no privilege but user namespaces; as root it uses none.
+"""
+
+import base64
+import hashlib
+import io
 import json
-import socket
-import ssl
-import struct
+import os
+import shutil
+import subprocess
 import sys
+import tarfile
+import time
+import zipfile
 
-MAIN, SECOND, MAIN6, DNS = "93.184.215.14", "93.184.215.15", "2606:2800:21f::14", "93.184.215.53"
-LINK = "198.51.100.2"
-seen = {"dns": [], "http": [], "connections": 0}
-rebinding = {"n": 0}
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import servers  # noqa: E402
 
-
-# --- names ---
-
-def records(name, kind):
-    """(rcode, [(owner, type, ttl, data)]) or None for silence."""
-    a4 = lambda addr, ttl=60, owner=name: (owner, 1, ttl, socket.inet_pton(socket.AF_INET, addr))  # noqa: E731
-    a6 = lambda addr, ttl=60, owner=name: (owner, 28, ttl, socket.inet_pton(socket.AF_INET6, addr))  # noqa: E731
-    host = name.split(".")[0]
-    if host == "stall":
-        return None
-    if host == "nx":
-        return 3, []
-    if host == "broken":
-        return 2, []
-    v4 = {"priv": ["10.0.0.1"], "loop": ["127.0.0.1"], "meta": ["169.254.169.254"], "own": ["198.51.100.1"],
-          "mixed": [MAIN, "127.0.0.1"], "two": ["93.184.215.99", MAIN], "cgnat": ["100.64.1.1"], "six": [],
-          "refused": ["93.184.215.16"], "many": [f"93.184.215.{i}" for i in range(60, 90)]}.get(host, [MAIN])
-    v6 = {"six": [MAIN6], "mixed6": ["::1"], "mapped": ["::ffff:127.0.0.1"], "nat64": ["64:ff9b::7f00:1"],
-          "both": [MAIN6]}.get(host, [])
-    if host == "rebind":
-        rebinding["n"] += kind == 1
-        v4 = [MAIN if rebinding["n"] <= 1 else "127.0.0.1"]
-    if host == "cname":
-        target = "target.w.test"
-        return 0, [(name, 5, 60, wire(target))] + ([a4(MAIN, owner=target)] if kind == 1 else [])
-    if host == "cnameloop":
-        target = "loop.w.test"
-        return 0, [(name, 5, 60, wire(target))] + ([a4("127.0.0.1", owner=target)] if kind == 1 else [])
-    ttl = 0 if host in ("rebind", "ttl0") else 60
-    return 0, [a4(x, ttl) for x in v4] if kind == 1 else [a6(x, ttl) for x in v6] if kind == 28 else []
+SAN = ("example.org", "*.example.org", "api.example.com", "evil.example.net", "*.evil.example.net")
+PYTHON = "/usr/bin/python3"
 
 
-def wire(name):
-    return b"".join(bytes([len(x)]) + x.encode() for x in name.split(".")) + b"\0"
+class Missing(Exception):
+    """What the test would need is not to be had here."""
 
 
-def dns_answer(query):
-    at, labels = 12, []
-    while query[at]:
-        labels.append(query[at + 1:at + 1 + query[at]].decode("ascii", "replace"))
-        at += 1 + query[at]
-    kind = struct.unpack(">H", query[at + 1:at + 3])[0]
-    question = query[12:at + 5]
-    name = ".".join(labels).lower()
-    seen["dns"].append([name, kind])
-    found = records(name, kind)
-    if found is None:
-        return None
-    code, rows = found
-    body = b"".join(wire(owner) + struct.pack(">HHIH", t, 1, ttl, len(d)) + d for owner, t, ttl, d in rows)
-    return query[:2] + struct.pack(">HHHHH", 0x8180 | code, 1, len(rows), 0, 0) + question + body
+def sh(prefix, *lines):
+    done = subprocess.run([*prefix, "sh", "-ec", "\n".join(lines)], capture_output=True, text=True)
+    if done.returncode:
+        raise Missing(f"the test's network cannot be made: {done.stderr.strip()[:200]}")
 
 
-class Udp(asyncio.DatagramProtocol):
-    def connection_made(self, transport):
-        self.transport = transport
+class World:
+    def __init__(self, base):
+        self.base = base
+        self.procs = []
+        os.makedirs(base, exist_ok=True)
+        os.chmod(base, 0o755)
+        for need in ("ip", "unshare", "nsenter", "openssl"):
+            if not shutil.which(need):
+                raise Missing(f"'{need}' is not installed")
+        self.root = os.geteuid() == 0
+        try:
+            self.certificates()
+            self.contents()
+            self.network()
+        except BaseException:
+            self.close()
+            raise
 
-    def datagram_received(self, data, addr):
-        answer = dns_answer(data)
-        if answer:
-            self.transport.sendto(answer, addr)
+    # what the servers have ----------------------------------------------------------------------------------
+    def certificates(self):
+        key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30"]
+        ca, leaf = self.base + "/ca", self.base + "/leaf"
+        for cmd in (["-subj", "/CN=test CA", "-keyout", ca + ".key", "-out", ca + ".pem",
+                     "-addext", "keyUsage=critical,keyCertSign,cRLSign"],
+                    ["-subj", "/CN=test", "-keyout", leaf + ".key", "-out", leaf + ".pem", "-CA", ca + ".pem",
+                     "-CAkey", ca + ".key", "-addext", "basicConstraints=CA:FALSE",
+                     "-addext", "subjectAltName=" + ",".join("DNS:" + n for n in SAN)]):
+            subprocess.run(["openssl", "req", "-x509", *key, *cmd], check=True, capture_output=True)
+        self.ca = ca + ".pem"
 
+    def contents(self):
+        files = self.base + "/files"
+        os.makedirs(files + "/simple/demo", exist_ok=True)
+        wheel = "demo-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(f"{files}/{wheel}", "w") as z:
+            z.writestr("demo.py", "x = 1\n")
+            z.writestr("demo-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n")
+            z.writestr("demo-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            z.writestr("demo-1.0.dist-info/RECORD", "")
+        with open(files + "/simple/demo/index.html", "w") as f:
+            f.write(f'<!DOCTYPE html><a href="/files/{wheel}">{wheel}</a>\n')
+        manifest = json.dumps({"name": "demo", "version": "1.0.0"}).encode()
+        tgz = io.BytesIO()
+        with tarfile.open(fileobj=tgz, mode="w:gz") as t:
+            info = tarfile.TarInfo("package/package.json")
+            info.size = len(manifest)
+            t.addfile(info, io.BytesIO(manifest))
+        with open(files + "/demo-1.0.0.tgz", "wb") as f:
+            f.write(tgz.getvalue())
+        digest = base64.b64encode(hashlib.sha512(tgz.getvalue()).digest()).decode()
+        dist = {"tarball": "https://npm.example.org/files/demo-1.0.0.tgz", "integrity": "sha512-" + digest}
+        os.makedirs(files + "/npm", exist_ok=True)
+        with open(files + "/npm/demo", "w") as f:
+            json.dump({"name": "demo", "dist-tags": {"latest": "1.0.0"},
+                       "versions": {"1.0.0": {"name": "demo", "version": "1.0.0", "dist": dist}}}, f)
+        if shutil.which("git"):
+            env = {**os.environ, "HOME": self.base, "GIT_CONFIG_NOSYSTEM": "1"}
+            work = self.base + "/work"
+            for cmd in (["git", "init", "-q", work],
+                        ["git", "-C", work, "-c", "user.name=t", "-c", "user.email=t@t.test", "commit", "-q",
+                         "--allow-empty", "-m", "cloned"],
+                        ["git", "clone", "-q", "--bare", work, files + "/repo.git"],
+                        ["git", "-C", files + "/repo.git", "update-server-info"]):
+                subprocess.run(cmd, check=True, capture_output=True, env=env)
 
-# --- servers ---
+    # the network -------------------------------------------------------------------------------------------
+    def start(self, prefix, *cmd):
+        p = subprocess.Popen([*prefix, *cmd], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+        self.procs.append(p)
+        return p
 
-async def read_request(r):
-    head = await r.readuntil(b"\r\n\r\n")
-    lines = head.decode("latin-1").split("\r\n")
-    method, path, _ = lines[0].split(" ", 2)
-    headers = [tuple(x.split(": ", 1)) for x in lines[1:] if x]
-    h = {k.lower(): v for k, v in headers}
-    seen["http"].append({"line": lines[0], "headers": headers})
-    if h.get("expect") == "100-continue":
-        return method, path, h, None
-    return method, path, h, await read_body(r, h)
+    @staticmethod
+    def say(p, word):
+        p.stdin.write(word + "\n")
+        p.stdin.flush()
 
+    def network(self):
+        who = [] if self.root else ["--user", "--map-root-user"]
+        hold = ["sh", "-c", "echo ready; read x"]
+        here = self.start(["unshare", *who, "--net", "--mount", "--propagation", "private"], *hold)
+        if here.stdout.readline().strip() != "ready":
+            raise Missing(f"no network namespace: {here.stderr.read().strip()[:150]}")
+        user = [] if self.root else ["--user", "--preserve-credentials"]
+        self.enter = ["nsenter", "--target", str(here.pid), *user, "--net", "--mount", "--"]
+        run = [PYTHON, "-B", HERE + "/servers.py"]
+        there = self.start([*self.enter, "unshare", "--net"], *run, "internet", self.base)
+        local = self.start(self.enter, *run, "host", self.base)
+        with open(self.base + "/resolv.conf", "w") as f:
+            f.write(f"nameserver {servers.DNS}\noptions timeout:2 attempts:1\n")
+        other = self.inside_of(there)
+        sh(self.enter, "ip link set lo up", "ip link add cable type veth peer name far",
+           f"ip link set far netns {other}",
+           f"ip addr add {servers.HOST}/24 dev cable", "ip -6 addr add fd77::1/64 dev cable nodad",
+           "ip link set cable up", f"mount --bind {self.base}/resolv.conf /etc/resolv.conf")
+        far = ["nsenter", "--target", str(other), *user, "--net", "--"]
+        sh(far, "ip link set lo up", f"ip addr add {servers.ROUTER}/24 dev far",
+           "ip -6 addr add fd77::2/64 dev far nodad", "ip link set far up",
+           *[f"ip addr add {a}/{128 if ':' in a else 32} dev lo" for a in (*servers.PUBLIC, servers.METADATA)])
+        sh(self.enter, f"ip route add default via {servers.ROUTER}", "ip -6 route add default via fd77::2")
+        for p in (there, local):
+            self.say(p, "go")
+            if p.stdout.readline().strip() != "ready":
+                raise Missing(f"a server did not start: {p.stderr.read().strip()[-300:]}")
 
-async def read_body(r, h):
-    if h.get("transfer-encoding") == "chunked":
-        body = b""
-        while True:
-            n = int(await r.readline(), 16)
-            body += await r.readexactly(n)
-            await r.readline()
-            if not n:
-                return body
-    return await r.readexactly(int(h.get("content-length", 0)))
+    @staticmethod
+    def inside_of(p):
+        """The process in the new namespace: unshare became it by exec."""
+        before = os.readlink("/proc/self/ns/net")
+        for _ in range(200):
+            with open(f"/proc/{p.pid}/cmdline", "rb") as f:
+                if b"servers.py" in f.read().split(b"\0", 2)[-1] and os.readlink(f"/proc/{p.pid}/ns/net") != before:
+                    with open(f"/proc/{p.pid}/comm") as g:
+                        if g.read().startswith("python"):
+                            return p.pid
+            time.sleep(0.02)
+        raise Missing("a server's process did not appear")
 
+    def as_user(self, uid, gid):
+        """A prefix that ends up in `here` as that user; only root can."""
+        return [*self.enter, "setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--inh-caps=-all", "--"]
 
-def plain(body, more="", status="200 OK"):
-    return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{more}\r\n".encode() + body
+    # what was seen -----------------------------------------------------------------------------------------
+    def mark(self):
+        try:
+            return os.path.getsize(self.base + "/log")
+        except OSError:
+            return 0
 
+    def seen(self, mark, **like):
+        with open(self.base + "/log", "a+") as f:
+            f.seek(mark)
+            lines = [json.loads(x) for x in f.read().splitlines()]
+        return [x for x in lines if all(x.get(k) == v for k, v in like.items())]
 
-FIXED = {
-    "/hello": plain(b"hello\n"),
-    "/nothing": b"HTTP/1.1 204 No Content\r\n\r\n",
-    "/chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1\r\n\n\r\n0\r\n\r\n",
-    "/hop": plain(b"x", "Connection: X-Secret\r\nX-Secret: 1\r\nProxy-Authenticate: y\r\nX-Open: 2\r\n"),
-    "/early": b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + plain(b"late"),
-    "/redirect": plain(b"", "Location: http://other.w.test/secret\r\n", "302 Found"),
-    "/evil-cl-te": b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    "/evil-chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n",
-    "/evil-head": b"HTTP/1.1 200 OK\nContent-Length: 0\n\n",
-    "/evil-101": b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n",
-}
-CLOSING = {
-    "/garbage": b"SSH-2.0-thing\r\n",
-    "/close": b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nuntil the end",
-    "/short": b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this",
-    "/silent": b"",
-}
-
-
-async def http(r, w):
-    seen["connections"] += 1
-    try:
-        while True:
-            method, path, h, body = await read_request(r)
-            path = path.split("?")[0]
-            if body is None:
-                w.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-                body = await read_body(r, h)
-            if path in FIXED:
-                w.write(FIXED[path] if method != "HEAD" else plain(b"x" * 10)[:-10])
-            elif path in CLOSING:
-                w.write(CLOSING[path])
-                break
-            elif path == "/echo":
-                w.write(plain(body, "X-Method: " + method + "\r\n"))
-            elif path == "/hang":
-                await asyncio.sleep(60)
-            elif path.startswith("/big/"):
-                n = int(path[5:])
-                w.write(f"HTTP/1.1 200 OK\r\nContent-Length: {n}\r\n\r\n".encode())
-                while n:
-                    w.write(b"x" * min(n, 65536))
-                    n -= min(n, 65536)
-                    await w.drain()
-            elif path == "/ws":
-                if h.get("upgrade") != "websocket":
-                    w.write(plain(b"no upgrade"))
-                    continue
-                w.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
-                while data := await r.read(65536):
-                    w.write(data)
-                break
-            else:
-                w.write(plain(b"no such page", "", "404 Not Found"))
-            await w.drain()
-    except (asyncio.IncompleteReadError, ConnectionError, ValueError):
-        pass
-    w.close()
-
-
-async def echo(r, w):
-    """Speaks first, as SSH does; then gives back what it gets."""
-    seen["connections"] += 1
-    try:
-        w.write(b"READY\r\n")
-        while data := await r.read(65536):
-            w.write(data)
-            await w.drain()
-    except ConnectionError:
-        pass
-    w.close()
-
-
-async def sink(r, w):
-    try:
-        while await r.read(1 << 20):
-            pass
-        w.write(b"got it")
-    except ConnectionError:
-        pass
-    w.close()
-
-
-async def tell(r, w):
-    what = (await r.readline()).strip()
-    if what == b"reset":
-        seen.update(dns=[], http=[], connections=0)
-        rebinding["n"] = 0
-    w.write(json.dumps(seen).encode())
-    w.close()
-
-
-async def main(cert):
-    loop = asyncio.get_running_loop()
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(cert)
-    await loop.create_datagram_endpoint(Udp, local_addr=(DNS, 53))
-    for addr in (MAIN, SECOND, MAIN6):
-        await asyncio.start_server(http, addr, 80, backlog=4096)
-        await asyncio.start_server(http, addr, 443, ssl=tls, backlog=4096)
-        await asyncio.start_server(echo, addr, 2222, backlog=4096)
-        await asyncio.start_server(http, addr, 8080, backlog=4096)
-        await asyncio.start_server(http, addr, 8443, ssl=tls, backlog=4096)
-        await asyncio.start_server(sink, addr, 9, backlog=4096)
-    await asyncio.start_server(tell, LINK, 9000)
-    print("ready", flush=True)
-    await asyncio.sleep(3600)
-
-
-if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    def close(self):
+        for p in reversed(self.procs):
+            try:
+                p.stdin.close()
+            except OSError:
+                pass
+            try:
+                p.wait(3)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                p.wait()
+            for s in (p.stdout, p.stderr):
+                s.close()

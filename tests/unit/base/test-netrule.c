@@ -62,14 +62,15 @@ TEST(one_form)
 TEST(refused)
 {
 	static const char *const t[] = {"", ".", "*.", " ", "GET ", " x.test", "GET  x.test",
-		"*.com", ".com", "*.com.", "**.x.test", "a.*.test", "*x.test", "http://x.test",
-		"x.test//a", "u@x.test", "a b c", "a..b", "-a.test", "a-.test",
-		"x.test:", "x.test:0", "x.test:65536", "x.test:8a", "x.test:**", "127.1",
-		"0x7f.0.0.1", "1.2.3.0x4", "256.1.1.1", "2130706433", "[::1", "[x.test]", "[::1]x",
-		"[10.0.0.1]", "fe80::1%eth0", "10.0.0.1/8", "10.0.0.0/33", "fd00::1/8", "::/129",
+		"**.x.test", "a.*.test", "*x.test", "http://x.test", "x.test//a", "u@x.test",
+		"a b c", "a..b", "-a.test", "a-.test", "x.test:", "x.test:0", "x.test:65536",
+		"x.test:8a", "x.test:**", "127.1", "0x7f.0.0.1", "1.2.3.0x4", "256.1.1.1",
+		"2130706433", "[::1", "[x.test]", "[::1]x", "[10.0.0.1]", "fe80::1%eth0",
+		"10.0.0.1/8", "10.0.0.0/33", "fd00::1/8", "::/129",
 		"b\xc3\xbc"
 		"cher.test",
 		"x.test/a b", "x.test/a#b", "x.test/\x01", "x\ty.test", "x.test\n", "GE/T x.test",
+		"x.test/a?b", "x.test/a//b", "x.test/../b", "x.test/b/.", "x.test/a%2fb",
 		",GET x.test", "GET, x.test", "GET,,PUT x.test"};
 	char longest[400];
 
@@ -153,6 +154,19 @@ TEST(within)
 		if (bawn_netrule_within(&in, &out) != t[i].yes)
 			FAIL("'%s' in '%s' is not %d", t[i].in, t[i].out, t[i].yes);
 	}
+}
+
+TEST(whole_domains)
+{
+	struct bawn_netrule r = parse("*.com");
+
+	ASSERT_TRUE(bawn_netrule_is_wide(&r));
+	r = parse(".com.");
+	ASSERT_TRUE(bawn_netrule_is_wide(&r));
+	r = parse("*.example.com");
+	ASSERT_TRUE(!bawn_netrule_is_wide(&r));
+	r = parse("localhost");
+	ASSERT_TRUE(!bawn_netrule_is_wide(&r));
 }
 
 TEST(parts)

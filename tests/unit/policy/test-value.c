@@ -134,6 +134,7 @@ TEST(hosts)
 		{"x.test/path", "x.test/path"},
 		{"u@x.test", NULL},
 		{"a b c", NULL},
+		{"*.com", NULL},
 		{"a..b", NULL},
 		{"-a.test", NULL},
 		{"x.test:", NULL},
@@ -155,7 +156,7 @@ TEST(hosts)
 	setup();
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		const char *clean = NULL, *why = NULL;
-		int r = bawn_host_clean(arena, t[i].raw, &clean, &why);
+		int r = bawn_host_clean(arena, t[i].raw, false, &clean, &why);
 
 		if ((r < 0) != !t[i].clean)
 			FAIL("'%s' gives %d", t[i].raw, r);

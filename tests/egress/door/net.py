@@ -39,7 +39,7 @@ def enter():
 
 def program():
     """bawn-egress is beside bawn."""
-    bawn = os.environ.get("BAWN") or HERE.parent.parent / "build/bawn"
+    bawn = os.environ.get("BAWN") or HERE.parents[2] / "build/bawn"
     return str(pathlib.Path(bawn).resolve().parent / "bawn-egress")
 
 
