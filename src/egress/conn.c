@@ -28,7 +28,9 @@ void conn_wait(struct door_conn *c, int64_t ms)
 /* Something moved. A head, though, has a time for all of it: bytes do not extend that. */
 static void conn_active(struct door_conn *c)
 {
-	if (c->phase == DOOR_RAW || c->phase == DOOR_TALK)
+	bool in_head = c->phase == DOOR_TALK && !c->x.down_started && c->down.len;
+
+	if ((c->phase == DOOR_RAW || c->phase == DOOR_TALK) && !in_head)
 		conn_wait(c, c->door->config.timeouts.idle);
 	else if ((c->phase == DOOR_HEAD || c->phase == DOOR_HELLO) && !c->up.len)
 		conn_wait(c, c->door->config.timeouts.head);
@@ -223,6 +225,7 @@ static void idle_upstream(struct door_conn *c)
 static void on_upstream_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct door_conn *c = arg;
+	bool first = c->phase == DOOR_TALK && !c->x.down_started && !c->down.len;
 
 	(void)what;
 	if (c->phase == DOOR_HEAD) {
@@ -236,6 +239,8 @@ static void on_upstream_readable(evutil_socket_t fd, short what, void *arg)
 		tunnel_pump(c, &c->down);
 	else if (!lane_fill(c, &c->down, fd))
 		c->down.eof = true;
+	else if (first && c->down.len)
+		conn_wait(c, c->door->config.timeouts.head);
 	if (c->phase != DOOR_DEAD)
 		conn_advance(c);
 }
@@ -273,9 +278,16 @@ static void side_close(struct door_side *s)
 	s->fd = -1;
 }
 
+static void drop_upstream(struct door_conn *c)
+{
+	c->door->n_upstreams -= c->upstream.fd >= 0;
+	side_close(&c->upstream);
+}
+
 void conn_attach_upstream(struct door_conn *c, int fd)
 {
-	side_close(&c->upstream);
+	drop_upstream(c);
+	c->door->n_upstreams++;
 	side_assign(c, &c->upstream, fd, on_upstream_readable, on_upstream_writable);
 }
 
@@ -285,7 +297,7 @@ void conn_close_upstream(struct door_conn *c)
 		report_closed(c->door, c);
 		c->up.total = c->down.total = 0;
 	}
-	side_close(&c->upstream);
+	drop_upstream(c);
 	lane_done(&c->down);
 	c->up.broken = false;
 	c->up.shut = false;

@@ -38,6 +38,28 @@ static void on_control(evutil_socket_t fd, short what, void *arg)
 	door_control_read(arg);
 }
 
+/* The host reads again: the loop's round does the rest. */
+static void on_room(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)arg;
+}
+
+/* Wait for room in the socket only while something is left to be sent. */
+static void watch_room(struct door *d)
+{
+	bool want = d->report.len > 0;
+
+	if (want == d->wants_room)
+		return;
+	d->wants_room = want;
+	if (want)
+		(void)event_add(&d->control_room, NULL);
+	else
+		(void)event_del(&d->control_room);
+}
+
 static void on_sweep(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
@@ -78,6 +100,7 @@ int door_new(int control, struct door **ret, struct bawn_error *err)
 	}
 	(void)event_assign(
 		&d->control_event, d->base, control, EV_READ | EV_PERSIST, on_control, d);
+	(void)event_assign(&d->control_room, d->base, control, EV_WRITE | EV_PERSIST, on_room, d);
 	(void)event_assign(&d->sweep_event, d->base, -1, EV_PERSIST, on_sweep, d);
 	r = bawn_own_addresses_read(&d->own);
 	if (r < 0) {
@@ -103,6 +126,7 @@ int door_run(struct door *d, struct bawn_error *err)
 			return bawn_fail(err, BAWN_ERR_INTERNAL, -EIO, "the event loop failed");
 		conn_free_dead(d);
 		report_flush(d);
+		watch_room(d);
 	}
 	report_drain(d);
 	return 0;
@@ -126,6 +150,8 @@ struct door *door_free(struct door *d)
 	if (d->base) {
 		if (event_initialized(&d->control_event))
 			(void)event_del(&d->control_event);
+		if (d->wants_room)
+			(void)event_del(&d->control_room);
 		event_base_free(d->base);
 	}
 	free(d);

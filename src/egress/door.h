@@ -176,14 +176,15 @@ LIST_HEAD(door_conns, door_conn);
 struct door {
 	struct event_base *base;
 	int control;
-	struct event control_event, sweep_event;
+	struct event control_event, control_room, sweep_event;
+	bool wants_room;
 	bool going, stopping, sandboxed;
 	struct door_config config;
 	struct bawn_own_addresses own;
 	struct door_listener *listeners[DOOR_LISTENERS_MAX];
 	size_t n_listeners;
 	struct door_conns conns, dead;
-	unsigned n_conns, max_conns;
+	unsigned n_conns, n_upstreams, max_sockets;
 	uint64_t allowed, blocked, sent, received, served;
 	struct door_host *hosts[1024]; /* buckets */
 	size_t n_hosts;

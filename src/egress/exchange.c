@@ -106,6 +106,7 @@ static void start_answer(struct door_conn *c, const struct bawn_http_response *r
 	if (x->down_body == BAWN_BODY_UNTIL_CLOSE || !x->up_done || c->up.eof)
 		x->client_keep = false;
 	x->down_started = true;
+	conn_wait(c, c->door->config.timeouts.idle);
 }
 
 /* 101 to the upgrade that was passed on: from here on both sides speak something else. */
@@ -172,16 +173,34 @@ static void talk_done(struct door_conn *c)
 	conn_wait(c, c->up.len ? c->door->config.timeouts.head : c->door->config.timeouts.idle);
 }
 
+static bool over_budget(struct door_conn *c)
+{
+	struct bawn_egress_ask ask = {.way = door_way(c->entry), .host = &c->host, .port = c->port};
+	struct bawn_egress_answer a = {.rule = "budget"};
+
+	if (budget_left(c->door, c->stats))
+		return false;
+	(void)snprintf(a.reason, sizeof(a.reason), "%s: the byte budget for this host is used up",
+		c->host.text);
+	c->door->blocked++;
+	report_decision(c->door, &ask, &a, NULL);
+	conn_refuse(c, 403, a.reason);
+	return true;
+}
+
 void forward_talk(struct door_conn *c)
 {
 	struct door_exchange *x = &c->x;
+
+	if (over_budget(c))
+		return;
 
 	if (!x->up_done &&
 		!pass_body(&c->up, x->up_body, &x->up_left, &x->up_chunks, &x->up_done)) {
 		conn_refuse(c, 400, "the chunks of the request body are malformed");
 		return;
 	}
-	if (!x->up_done && c->up.eof && !c->up.len) {
+	if (!x->up_done && c->up.eof && c->up.len == c->up.ok) {
 		conn_close(c); /* half a request: the server must not take it for a whole one */
 		return;
 	}

@@ -10,9 +10,8 @@
 
 #include "egress/door.h"
 
-#define ROUND_MAX 64 /* connections accepted before others get their turn */
-#define SPARE_FDS 256
-#define FDS_EACH  2
+#define ROUND_MAX 64  /* connections accepted before others get their turn */
+#define SPARE_FDS 512 /* pipes, the resolver's sockets, the other end of what is already here */
 
 static const char *const kind_names[] = {
 	[DOOR_PROXY] = "proxy",
@@ -30,7 +29,7 @@ static void accept_some(struct door_listener *l)
 
 		if (fd < 0)
 			return; /* none, or none to be had: the next round tries again */
-		if (l->conns >= DOOR_CONNS_MAX || d->n_conns >= d->max_conns) {
+		if (l->conns >= DOOR_CONNS_MAX || d->n_conns + d->n_upstreams >= d->max_sockets) {
 			struct linger now = {.l_onoff = 1};
 
 			(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
@@ -82,7 +81,7 @@ int listener_start(struct door *d, struct bawn_error *err)
 
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur <= SPARE_FDS)
 		files.rlim_cur = SPARE_FDS + 64;
-	d->max_conns = (unsigned)((files.rlim_cur - SPARE_FDS) / FDS_EACH);
+	d->max_sockets = (unsigned)(files.rlim_cur - SPARE_FDS);
 	for (size_t i = 0; i < d->n_listeners; i++) {
 		struct door_listener *l = d->listeners[i];
 

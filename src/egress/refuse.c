@@ -75,8 +75,11 @@ static void refuse_tls(struct door_conn *c)
 {
 	static const uint8_t alert[] = {21, 3, 1, 0, 2, 2, 49}; /* fatal, access denied */
 
-	if (c->up.len && c->up.in[0] == 22 && !c->down.head && !c->down.ok && !c->down.piped &&
-		lane_say(&c->down, alert, sizeof(alert)))
+	bool tls = c->up.len && c->up.in[0] == 22 && !c->down.ok && !c->down.piped;
+
+	if (tls && !lane_say(&c->down, alert, sizeof(alert)))
+		conn_close(c);
+	else if (c->down.head)
 		conn_finish(c);
 	else
 		conn_reset(c);
