@@ -399,7 +399,7 @@ static int catch_signals(struct proxy *p, struct bawn_error *err)
 	(void)sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		(void)sigaddset(&set, all[i]);
-	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (p->signals < 0)
 		return bawn_fail(err, BAWN_ERR_INTERNAL, -errno, "signals: %m");

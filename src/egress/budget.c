@@ -49,7 +49,7 @@ struct door_host *budget_host(struct door *d, const struct bawn_host *host)
 {
 	struct door_host *e = add(d, host->text, DOOR_HOSTS_MAX);
 
-	return e || limited(d) ? e : &d->others;
+	return e || limited(d) ? e : d->others;
 }
 
 void budget_blocked(struct door *d, const struct bawn_host *host)
@@ -57,7 +57,7 @@ void budget_blocked(struct door *d, const struct bawn_host *host)
 	/* names that are refused may be anything: they never take all the room */
 	struct door_host *e = add(d, host->text, DOOR_HOSTS_MAX / 4);
 
-	(e ? e : &d->others)->blocked++;
+	(e ? e : d->others)->blocked++;
 }
 
 bool budget_request(struct door *d, struct door_host *h)
@@ -115,6 +115,7 @@ void budget_bytes(struct door_conn *c, const struct door_lane *l, size_t n)
 
 void budget_free(struct door *d)
 {
+	free(d->others);
 	for (size_t i = 0; i < BUCKETS; i++)
 		while (d->hosts[i]) {
 			struct door_host *e = d->hosts[i];

@@ -97,13 +97,13 @@ static int wait_for(int fd, short what, int ms)
 
 /* One message, with a descriptor if `pass` is one. */
 static int send_message(
-	struct bawn_egress *e, const char *text, size_t len, int pass, struct bawn_error *err)
+	struct bawn_egress *e, char *text, size_t len, int pass, struct bawn_error *err)
 {
 	union {
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(int))];
 	} control = {0};
-	struct iovec iov = {.iov_base = (void *)(uintptr_t)text, .iov_len = len};
+	struct iovec iov = {.iov_base = text, .iov_len = len};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 	ssize_t n;
 

@@ -174,7 +174,7 @@ static int compile(struct reading *r, struct bawn_error *err)
 	return bawn_egress_rules_compile(&r->src, &r->config->rules, err);
 }
 
-int door_config_parse(const void *json, struct door_config *ret, struct bawn_error *err)
+int door_config_parse(json_t *top, struct door_config *ret, struct bawn_error *err)
 {
 	_cleanup_arena_ struct bawn_arena *arena = bawn_arena_new();
 	struct door_config config = {.timeouts = defaults};
@@ -186,7 +186,6 @@ int door_config_parse(const void *json, struct door_config *ret, struct bawn_err
 			.block_private = true,
 			.host_bytes = UINT64_MAX}};
 	void *it;
-	json_t *top = (json_t *)(uintptr_t)json;
 	int e = 0;
 
 	if (!arena)

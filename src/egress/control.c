@@ -42,7 +42,7 @@ static ssize_t receive(struct door *d, char *text, size_t size, int *ret_fd)
 }
 
 /* Rules and budgets change for what comes; what is established stays. */
-static int take_config(struct door *d, const json_t *json, struct bawn_error *err)
+static int take_config(struct door *d, json_t *json, struct bawn_error *err)
 {
 	struct door_config fresh = {0};
 	int r = door_config_parse(json, &fresh, err);
@@ -77,7 +77,7 @@ static int take_go(struct door *d, struct bawn_error *err)
 
 static int obey(struct door *d, const json_t *o, int *fd, struct bawn_error *err)
 {
-	const json_t *config = json_object_get(o, "config");
+	json_t *config = json_object_get(o, "config");
 	const char *kind = json_string_value(json_object_get(o, "listen"));
 	bool again = d->config.rules;
 	int r;

@@ -94,7 +94,8 @@ int door_new(int control, struct door **ret, struct bawn_error *err)
 	LIST_INIT(&d->conns);
 	LIST_INIT(&d->dead);
 	d->base = base_new();
-	if (!d->base || names_new(&d->names) < 0) {
+	d->others = calloc(1, sizeof(*d->others) + 1);
+	if (!d->base || !d->others || names_new(&d->names) < 0) {
 		(void)door_free(d);
 		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "no event loop");
 	}

@@ -9,6 +9,7 @@
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -188,7 +189,7 @@ struct door {
 	uint64_t allowed, blocked, sent, received, served;
 	struct door_host *hosts[1024]; /* buckets */
 	size_t n_hosts;
-	struct door_host others; /* what no longer fits */
+	struct door_host *others; /* what no longer fits */
 	struct door_names *names;
 	struct door_resolver *resolver;
 	struct bawn_buf report;
@@ -211,7 +212,7 @@ enum bawn_egress_way door_way(enum door_entry entry);
 /* control.c: what the host says */
 void door_control_read(struct door *d);
 /* config.c */
-int door_config_parse(const void *json, struct door_config *ret, struct bawn_error *err);
+int door_config_parse(json_t *top, struct door_config *ret, struct bawn_error *err);
 void door_config_done(struct door_config *c);
 
 /* report.c: what the host is told; never blocks, never fails */

@@ -60,7 +60,7 @@ void lane_consume(struct door_lane *l, size_t n)
 {
 	l->len -= n;
 	l->ok -= n < l->ok ? n : l->ok;
-	if (l->len)
+	if (l->in && l->len)
 		memmove(l->in, l->in + n, l->len);
 	else {
 		block_free(l->in);

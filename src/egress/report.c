@@ -96,8 +96,8 @@ void report_stats(struct door *d)
 	for (size_t i = 0; i < sizeof(d->hosts) / sizeof(d->hosts[0]); i++)
 		for (const struct door_host *h = d->hosts[i]; h; h = h->next)
 			put_host(b, h->name, h);
-	if (d->others.allowed || d->others.blocked)
-		put_host(b, "(others)", &d->others);
+	if (d->others->allowed || d->others->blocked)
+		put_host(b, "(others)", d->others);
 	bawn_buf_printf(b,
 		"{\"stats\":{\"allowed\":%llu,\"blocked\":%llu,\"sent\":%llu,\"received\":%llu,"
 		"\"connections\":%llu}}\n",

@@ -12,9 +12,9 @@
 #include "egress/door.h"
 #include "egress/tls.h"
 
-#define PIPE_SIZE  (256 * 1024)
+#define PIPE_SIZE  ((size_t)256 * 1024)
 #define PIPES_KEPT 64
-#define TURN_MAX   (1024 * 1024) /* bytes of one connection before others get their turn */
+#define TURN_MAX   ((size_t)1024 * 1024) /* bytes of one connection before others get their turn */
 #define TLS_RECORD 22
 
 /* Empty pipes. A lane has one only while it moves bytes or holds some. */
@@ -33,7 +33,7 @@ static bool pipe_take(struct door_lane *l)
 		l->pipe = (struct door_lane_pipe){{-1, -1}};
 		return false;
 	}
-	(void)fcntl(l->pipe.fd[1], F_SETPIPE_SZ, PIPE_SIZE);
+	(void)fcntl(l->pipe.fd[1], F_SETPIPE_SZ, (int)PIPE_SIZE);
 	return true;
 }
 
@@ -295,7 +295,7 @@ static bool move(struct door_conn *c, struct door_lane *l, int from, int to)
 		n = pipe_in(l, from, left < PIPE_SIZE ? (size_t)left : PIPE_SIZE);
 		if (n < 0 || !pipe_out(c, l, to))
 			return false;
-		if (n < PIPE_SIZE / 2 || l->piped)
+		if ((size_t)n < PIPE_SIZE / 2 || l->piped)
 			break;
 		moved += (size_t)n;
 	}

@@ -34,7 +34,7 @@ def enter():
         print("1..0 # SKIP no network namespaces or veth here")
         sys.exit(0)
     env = dict(os.environ, BAWN_TEST_NET="1", PATH=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-    os.execvpe("unshare", [*line, sys.executable, *sys.argv], env)
+    os.execvpe("unshare", [*line, sys.executable, "-B", *sys.argv], env)
 
 
 def program():
@@ -63,7 +63,7 @@ class World:
                   "ip addr add 198.51.100.2/24 dev v1; "
                   "for a in 93.184.215.14 93.184.215.15 93.184.215.16 93.184.215.53; do ip addr add $a/32 dev lo; done; "
                   "ip -6 addr add fd99::2/64 dev v1 nodad; ip -6 addr add 2606:2800:21f::14/128 dev lo nodad; "
-                  f"exec {sys.executable} {HERE / 'world.py'} {cert}")
+                  f"exec {sys.executable} -B {HERE / 'world.py'} {cert}")
         for fd in (*ready, *go):
             os.close(fd)
         self.process = subprocess.Popen(["unshare", "--net", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
