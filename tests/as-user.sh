@@ -11,6 +11,7 @@ trap 'rm -rf "$dir"' EXIT INT TERM
 chmod 755 "$dir"
 mkdir "$dir/home" "$dir/tests"
 cp "$BAWN" "$dir/bawn"
+[ ! -e "${BAWN%/*}/bawn-egress" ] || cp "${BAWN%/*}/bawn-egress" "$dir/bawn-egress"
 [ ! -e "${BAWN%/*}/bawn-egress" ] || cp "${BAWN%/*}/bawn-egress" "$dir/"
 cp -r "$root/tests/cli" "$root/tests/escape" "$root/tests/egress" "$dir/tests/"
 mkdir "$dir/man" "$dir/src"
