@@ -98,6 +98,13 @@ int bawn_instance_await(struct bawn_instance *in, const struct bawn_plan *plan,
 	return 0;
 }
 
+void bawn_instance_drop_listeners(struct bawn_instance *in)
+{
+	for (size_t i = 0; i < in->n_listeners; i++)
+		(void)close(in->listeners[i].fd);
+	in->n_listeners = 0;
+}
+
 struct bawn_instance *bawn_instance_free(struct bawn_instance *in)
 {
 	if (!in)

@@ -40,6 +40,13 @@ struct bawn_usage {
 	uint64_t memory_peak; /* 0 if not known */
 };
 
+/* A socket inside the sandbox's network on which somebody outside serves. */
+struct bawn_listener {
+	const char *kind; /* "proxy", "capture", "dns-udp", "dns-tcp" */
+	uint16_t port;
+	int fd;
+};
+
 /* Base of every backend's own state; a backend embeds it as its first member. */
 struct bawn_instance {
 	const struct bawn_backend *be;
@@ -47,7 +54,9 @@ struct bawn_instance {
 	int event_fd;      /* readable when event() has something; owned by the instance */
 	int pty_fd;     /* master of the command's terminal when plan->pty, else -1; same owner */
 	int *relay_fds; /* listeners inside for plan->loopback_ports, same order; same owner */
-	char walls[160]; /* what enforces it, for people: "user+mount+… namespaces, Landlock 7, …"
+	struct bawn_listener *listeners; /* inside, for the door, when plan->egress; same owner */
+	size_t n_listeners;
+	char walls[256]; /* what enforces it, for people: "user+mount+… namespaces, Landlock 7, …"
 			  */
 };
 
@@ -123,4 +132,6 @@ int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *pla
  */
 int bawn_instance_await(struct bawn_instance *in, const struct bawn_plan *plan,
 	uint32_t *ret_missing, struct bawn_error *err);
+/* The listeners have been handed on: close our copies, so that nobody waits in a queue of ours. */
+void bawn_instance_drop_listeners(struct bawn_instance *in);
 struct bawn_instance *bawn_instance_free(struct bawn_instance *in);

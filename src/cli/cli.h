@@ -94,12 +94,17 @@ struct cli {
 	const char *audit_file, *audit_run, *audit_event, *audit_since, *audit_expect;
 	uint64_t last;
 	bool follow;
+	/* proxy */
+	const char *port;
+	struct bawn_strlist resolvers;
 };
 
 /* main.c */
 extern const struct cli_cmd *const cli_verbs[]; /* ends with NULL */
 /* Write cli->out to standard output and empty it. */
 int cli_flush(struct cli *cli, struct bawn_error *err);
+/* The same, and cli->say to standard error: for a verb that goes on running. */
+int cli_flush_all(struct cli *cli, struct bawn_error *err);
 /* A variable of the caller's environment, NULL if it is not set. */
 const char *cli_env(const struct cli *cli, const char *name);
 /* One line about something that went wrong, for standard error. */
@@ -169,4 +174,4 @@ void cli_explain_json_controls(struct bawn_buf *b, const struct bawn_explanation
 
 /* cmd_*.c */
 extern const struct cli_cmd cli_cmd_run, cli_cmd_explain, cli_cmd_doctor, cli_cmd_policy,
-	cli_cmd_audit, cli_cmd_help, cli_cmd_version, cli_cmd_completion;
+	cli_cmd_audit, cli_cmd_proxy, cli_cmd_help, cli_cmd_version, cli_cmd_completion;

@@ -154,6 +154,41 @@ static void show_limits(struct bawn_buf *b, const struct bawn_limits *l)
 	bawn_buf_puts(b, "\n");
 }
 
+static void show_hosts(struct bawn_buf *b, const char *word, const char *const *v)
+{
+	for (; *v; v++) {
+		bawn_buf_puts(b, "  ");
+		cli_pad(b, word, 9);
+		cli_puts_safe(b, *v);
+		bawn_buf_puts(b, "\n");
+	}
+}
+
+static void show_network(struct cli *cli, const struct bawn_egress_plan *e)
+{
+	struct bawn_buf *b = &cli->out;
+
+	heading(cli, "Network");
+	bawn_buf_printf(b, "  %s, proxy at 127.0.0.1:%u, other connections by way of %u",
+		bawn_enum_name("netmode", e->mode), e->proxy_port, e->capture_port);
+	bawn_buf_printf(b, "; internal addresses %s\n",
+		!e->ssrf           ? "not refused"
+		: e->block_private ? "refused"
+				   : "refused but for private ones");
+	show_hosts(b, "allow", e->allow);
+	if (e->development)
+		bawn_buf_puts(b, "  allow    package registries and source hosts\n");
+	show_hosts(b, "block", e->block);
+	if (e->host_bytes != BAWN_UNLIMITED) {
+		bawn_buf_puts(b, "  at most  ");
+		cli_size(b, e->host_bytes);
+		bawn_buf_puts(b, " to and from each host\n");
+	}
+	if (e->host_rate_milli != BAWN_UNLIMITED)
+		bawn_buf_printf(b, "  at most  %g requests per second to each host\n",
+			(double)e->host_rate_milli / 1000);
+}
+
 static void show_plan(struct cli *cli, const struct bawn_plan *plan)
 {
 	struct bawn_buf *b = &cli->out;
@@ -179,6 +214,8 @@ static void show_plan(struct cli *cli, const struct bawn_plan *plan)
 		put_name(b, *e, false);
 	}
 	bawn_buf_puts(b, "\n");
+	if (plan->egress)
+		show_network(cli, plan->egress);
 	heading(cli, "Limits");
 	show_limits(b, &plan->limits);
 }
@@ -274,6 +311,39 @@ static void json_limits(struct bawn_buf *b, const struct bawn_limits *l)
 	bawn_buf_puts(b, "}");
 }
 
+static void json_hosts(struct bawn_buf *b, const char *key, const char *const *v)
+{
+	size_t n = 0;
+
+	while (v[n])
+		n++;
+	cli_json_key(b, key);
+	cli_json_list(b, v, n);
+}
+
+static void json_egress(struct bawn_buf *b, const struct bawn_egress_plan *e)
+{
+	cli_json_key(b, "egress");
+	if (!e) {
+		bawn_buf_puts(b, "null");
+		return;
+	}
+	bawn_buf_puts(b, "{");
+	cli_json_key(b, "mode");
+	cli_json_str(b, bawn_enum_name("netmode", e->mode));
+	json_hosts(b, "allow", e->allow);
+	json_hosts(b, "block", e->block);
+	bawn_buf_printf(b,
+		",\"development\":%s,\"ssrf\":%s,\"block_private\":%s,\"proxy_port\":%u,\"capture_port\":%u",
+		e->development ? "true" : "false", e->ssrf ? "true" : "false",
+		e->block_private ? "true" : "false", e->proxy_port, e->capture_port);
+	cli_json_key(b, "host_bytes");
+	cli_json_u64(b, e->host_bytes);
+	cli_json_key(b, "host_rate_milli");
+	cli_json_u64(b, e->host_rate_milli);
+	bawn_buf_puts(b, "}");
+}
+
 static void json_plan(struct bawn_buf *b, const struct bawn_plan *plan)
 {
 	char digest[BAWN_HEX_LEN + 1];
@@ -300,6 +370,7 @@ static void json_plan(struct bawn_buf *b, const struct bawn_plan *plan)
 		bawn_buf_printf(b, "%u", plan->loopback_ports[i]);
 	}
 	bawn_buf_puts(b, "]");
+	json_egress(b, plan->egress);
 	json_limits(b, &plan->limits);
 }
 

@@ -20,6 +20,7 @@ const struct cli_cmd *const cli_verbs[] = {
 	&cli_cmd_doctor,
 	&cli_cmd_policy,
 	&cli_cmd_audit,
+	&cli_cmd_proxy,
 	&cli_cmd_completion,
 	&cli_cmd_help,
 	&cli_cmd_version,
@@ -67,6 +68,12 @@ static void flush_say(struct cli *cli)
 		(void)bawn_write_all(STDERR_FILENO, cli->say.data, cli->say.len);
 	}
 	cli->say.len = 0;
+}
+
+int cli_flush_all(struct cli *cli, struct bawn_error *err)
+{
+	flush_say(cli);
+	return cli_flush(cli, err);
 }
 
 void cli_say(struct cli *cli, const char *text)

@@ -28,6 +28,18 @@ static int handle_env(struct cli *cli, const char *value, struct bawn_error *err
 		cli, eq ? "environment.set" : "environment.pass", value, "--env", err);
 }
 
+/* "development" is no mode of its own: an allow-list that begins with the hosts of development. */
+static int handle_net(struct cli *cli, const char *value, struct bawn_error *err)
+{
+	int r = 0;
+
+	if (!strcmp(value, "development")) {
+		r = cli_add_setting(cli, "network.development", "true", "--net", err);
+		value = "allowlist";
+	}
+	return r < 0 ? r : cli_add_setting(cli, "network.mode", value, "--net", err);
+}
+
 #define SETTING(name_, letter_, value_, words_, key_, help_)                                  \
 	{                                                                                     \
 		.name = (name_), .letter = (letter_), .kind = CLI_SETTING, .value = (value_), \
@@ -55,9 +67,16 @@ const struct cli_opt cli_policy_opts[] = {
 	SETTING("deny-exec", 0, "DIR", "@dir", "filesystem.deny_exec", "execute nothing from DIR"),
 	SETTING("protect", 0, "NAME", "@file", "filesystem.protect",
 		"keep NAME in the workspace as it is"),
-	SETTING("net", 0, "MODE", "@netmode", "network.mode", "what of the network is reachable"),
+	{.name = "net",
+		.kind = CLI_HANDLER,
+		.value = "MODE",
+		.words = "deny,allowlist,development,blocklist,open,closed",
+		.handle = handle_net,
+		.help = "what of the network is reachable"},
 	SETTING("allow-host", 0, "HOST", NULL, "network.allow_hosts",
-		"let the egress proxy reach HOST"),
+		"let it reach HOST, *.HOST, HOST:PORT, …, with --net allowlist"),
+	SETTING("block-host", 0, "HOST", NULL, "network.block_hosts",
+		"never let it reach HOST; wins over what is allowed"),
 	SETTING("loopback-port", 0, "PORT", NULL, "network.loopback_ports",
 		"let it reach this TCP port of the host's loopback"),
 	SETTING("unix-socket", 0, "PATH", "@file", "network.unix_sockets",

@@ -33,7 +33,11 @@ struct bawn_dns_question {
 	bool edns;
 };
 
-/* Exactly one question, opcode QUERY, class IN. negative: refuse (FORMERR if an id could be read).
+/*
+ * Exactly one question, opcode QUERY, class IN, a name (not the root, not an address), at most an
+ * OPT record behind it. Negative: refused; -ENODATA: say nothing, everything else can be answered:
+ * *ret then has what bawn_dns_answer() needs to echo the id alone (-ENOSYS with NOTIMP, the others
+ * with FORMERR).
  */
 int bawn_dns_question_parse(
 	const uint8_t *p, size_t n, struct bawn_dns_question *ret, struct bawn_error *err);

@@ -36,4 +36,6 @@ int bawn_host_parse(const char *s, size_t len, struct bawn_host *ret, struct baw
 /* "host:port", "[v6]:port", "host" (then `def`, and refused if def is 0). */
 int bawn_host_parse_port(const char *s, size_t len, uint16_t def, struct bawn_host *ret,
 	uint16_t *ret_port, struct bawn_error *err);
+/* AF_INET (4 bytes) or AF_INET6 (16 bytes), network order; IPv4-mapped becomes IPv4. */
+void bawn_host_from_address(int family, const uint8_t *addr, struct bawn_host *ret);
 bool bawn_host_equal(const struct bawn_host *a, const struct bawn_host *b);

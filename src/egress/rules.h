@@ -4,10 +4,15 @@
 /*
  * The one decision function of the door. Rules are text, one per entry:
  *     [METHOD[,METHOD…] ]HOST[:PORT][/PATH-GLOB]
- * HOST is a name, an address, an address block (10.0.0.0/8), `*.x` (x and everything below it),
- * `.x` (only below it) or `*`. Wildcards match whole labels; `*.com` (one label below the root) is
- * refused. Without PORT: 80 and 443; `:*` is any port. METHOD and PATH apply to plain HTTP; on a
- * tunnel such a rule does not allow anything (what cannot be checked is not allowed).
+ * HOST is a name, an address, an address block (10.0.0.0/8, 10.*), `*.x` (x and everything below
+ * it), `.x` (only below it) or `*`. Wildcards match whole labels; `*.com` (one label below the
+ * root) is refused in the allow list. Without PORT: 80 and 443, in the block list every port; `:*`
+ * is any port. METHOD and PATH apply to plain HTTP; on a tunnel such a rule does not allow
+ * anything, and in the block list it blocks the tunnel (what cannot be checked is not allowed).
+ * In PATH, `*` is any run of characters, `/` too; it is compared with the decoded path without the
+ * query, and a path that servers read differently (dot segments, `//`, `;`, encoded separators)
+ * counts as not allowed and as blocked. Block rules hold in every mode, and for the addresses of
+ * names, too.
  */
 
 #include <stdbool.h>
@@ -44,6 +49,9 @@ struct bawn_egress_source {
 	bool block_private;       /* private ranges too, not only loopback/metadata/… */
 	uint64_t host_bytes;      /* budget per host and direction-sum, UINT64_MAX for none */
 	double host_rate;         /* requests per second per host, 0 for no limit */
+	/* Not rules, but part of what the door is told; bawn_egress_rules_compile ignores them. */
+	bool development;             /* the door adds bawn_egress_development_hosts() to `allow` */
+	const char *const *resolvers; /* "addr:port", NULL-terminated; NULL: the host's */
 };
 
 struct bawn_egress_ask {
@@ -66,8 +74,8 @@ struct bawn_egress_rules *bawn_egress_rules_free(struct bawn_egress_rules *r);
 void bawn_egress_decide(const struct bawn_egress_rules *r, const struct bawn_egress_ask *ask,
 	struct bawn_egress_answer *ret);
 /* May this resolved (or literal) address be dialled for that ask? An address rule of the allow list
- * that names the address itself (`10.1.2.3:5432`) permits a private one; loopback, metadata and own
- * never. */
+ * that names the address itself (`10.1.2.3:5432`) or a block that is private as a whole permits a
+ * private, CGNAT or test one; the others never. */
 void bawn_egress_decide_address(const struct bawn_egress_rules *r,
 	const struct bawn_egress_ask *ask, const struct bawn_own_addresses *own, int family,
 	const uint8_t *addr, struct bawn_egress_answer *ret);

@@ -22,7 +22,8 @@ struct bawn_socks_request {
 	size_t len;
 };
 
-/* 1 complete, 0 more needed, negative refused. */
+/* 1 complete, 0 more needed, negative refused (-EAFNOSUPPORT: an address type that does not exist).
+ * A request of version 5 leaves user and password as they are. */
 int bawn_socks5_hello_parse(const uint8_t *p, size_t n, struct bawn_socks_hello *ret);
 int bawn_socks5_auth_parse(const uint8_t *p, size_t n, struct bawn_socks_request *ret);
 int bawn_socks_request_parse(

@@ -10,6 +10,7 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "pipeline/choose.h"
+#include "pipeline/door.h"
 #include "pipeline/record.h"
 
 struct run {
@@ -18,6 +19,7 @@ struct run {
 	struct bawn_result *r;
 	struct bawn_audit *audit;
 	struct bawn_instance *instance;
+	struct bawn_door *door;
 	struct bawn_stdio stdio;
 	const char *own[3]; /* the audit log and its head */
 };
@@ -64,7 +66,11 @@ static int try_backend(struct run *x, const struct bawn_backend *be)
 	if (!strcmp(be->name, "noop") && r->demanded & BAWN_CTL_SYSCALLS & ~r->plan->may_miss)
 		return bawn_fail(&r->error, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"backend 'noop' confines nothing; it runs only where the policy says level: none");
-	e = bawn_stdio_open(&x->stdio, r->plan, x->in->stdin_fd, &r->error);
+	/* the door starts while the wall goes up */
+	e = r->plan->egress && !x->door ? bawn_door_open(x->a, r->plan->egress, &x->door, &r->error)
+					: 0;
+	if (e >= 0)
+		e = bawn_stdio_open(&x->stdio, r->plan, x->in->stdin_fd, &r->error);
 	if (e >= 0)
 		e = bawn_instance_new(be, r->plan, x->stdio.child, &x->instance, &r->error);
 	bawn_stdio_close_child(&x->stdio);
@@ -73,6 +79,8 @@ static int try_backend(struct run *x, const struct bawn_backend *be)
 		bawn_plan_digest(r->plan, x->r->plan_sha256);
 		e = bawn_instance_await(x->instance, r->plan, &r->missing, &r->error);
 	}
+	if (e >= 0 && x->door)
+		e = bawn_door_hand(x->door, x->instance, &r->error);
 	if (e < 0) {
 		x->instance = bawn_instance_free(x->instance);
 		bawn_stdio_done(&x->stdio);
@@ -150,17 +158,38 @@ static void add_note(struct bawn_result *r, const char *text)
 		}
 }
 
+static void note_network(struct run *x)
+{
+	struct bawn_network *n = &x->r->network;
+
+	if (!x->door)
+		return;
+	bawn_door_end(x->door, n);
+	x->door = bawn_door_free(x->door);
+	if (n->lost)
+		add_note(x->r,
+			"the egress proxy died during the run; from then on the command had no network");
+	if (n->unrecorded)
+		add_note(
+			x->r, bawn_arena_printf(x->a,
+				      "%llu decisions of the egress proxy are not in the audit log",
+				      (unsigned long long)n->unrecorded));
+}
+
 static int execute(struct run *x)
 {
 	struct bawn_result *r = x->r;
 	struct bawn_error audit_err = {0};
+	struct bawn_outlets outlets = x->in->outlets;
 	int e = bawn_record_start(x->audit, r, &r->error);
 
 	if (e < 0)
 		return bawn_error_wrap(&r->error, "nothing was run");
 	r->started = true;
-	e = bawn_supervise(
-		x->a, x->instance, r->plan, &x->stdio, &x->in->outlets, &r->outcome, &r->error);
+	if (x->door)
+		outlets.watch = bawn_door_watch(x->door, x->audit, r);
+	e = bawn_supervise(x->a, x->instance, r->plan, &x->stdio, &outlets, &r->outcome, &r->error);
+	note_network(x);
 	x->instance = bawn_instance_free(x->instance);
 	add_note(r, r->plan->note);
 	if (!(r->enforced & BAWN_CTL_SYSCALLS))
@@ -204,6 +233,7 @@ int bawn_pipeline_run(
 	if (e < 0)
 		e = refused(&x, e);
 	bawn_stdio_done(&x.stdio);
+	x.door = bawn_door_free(x.door);
 	(void)bawn_audit_free(x.audit);
 	return e;
 }
@@ -218,6 +248,8 @@ static const struct {
 	[BAWN_CTLI_FS_EXEC] = {"noexec mounts, Landlock", "Landlock"},
 	[BAWN_CTLI_FS_PROTECT] = {"read-only mounts, path broker", "path broker"},
 	[BAWN_CTLI_NET_NONE] = {"network namespace", "seccomp, Landlock"},
+	[BAWN_CTLI_NET_EGRESS] = {"network namespace, egress proxy", ""},
+	[BAWN_CTLI_NET_SSRF] = {"egress proxy", ""},
 	[BAWN_CTLI_IPC] = {"ipc, network and mount namespaces", "seccomp, Landlock scopes"},
 	[BAWN_CTLI_PROC] = {"pid namespace, Landlock scopes", "Landlock scopes, seccomp"},
 	[BAWN_CTLI_SYSCALLS] = {"seccomp", "seccomp"},
@@ -287,6 +319,7 @@ int bawn_pipeline_explain(
 	if (e >= 0)
 		e = wall_in(&x);
 	x.instance = bawn_instance_free(x.instance);
+	x.door = bawn_door_free(x.door);
 	bawn_stdio_done(&x.stdio);
 	if (ret->result.plan)
 		add_note(&ret->result, ret->result.plan->note);

@@ -73,6 +73,38 @@ int bawn_record_start(struct bawn_audit *au, const struct bawn_result *r, struct
 	return append(au, &b, err);
 }
 
+int bawn_record_network(struct bawn_audit *au, const struct bawn_result *r,
+	const struct bawn_egress_event *ev, struct bawn_error *err)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+
+	put(&b, "event", "network");
+	put(&b, "run", r->call->run_id);
+	put(&b, "decision", ev->allowed ? "allow" : "deny");
+	put(&b, "way", ev->way);
+	put(&b, "host", ev->host);
+	bawn_buf_printf(&b, ",\"port\":%u", ev->port);
+	if (*ev->method)
+		put(&b, "method", ev->method);
+	if (*ev->address)
+		put(&b, "address", ev->address);
+	put(&b, "rule", ev->rule);
+	if (*ev->reason)
+		put(&b, "why", ev->reason);
+	return append(au, &b, err);
+}
+
+static void put_network(struct bawn_buf *b, const struct bawn_network *n)
+{
+	if (!n->door)
+		return;
+	bawn_buf_printf(b,
+		",\"network\":{\"allowed\":%" PRIu64 ",\"blocked\":%" PRIu64 ",\"sent\":%" PRIu64
+		",\"received\":%" PRIu64 ",\"unrecorded\":%" PRIu64 ",\"lost\":%s}",
+		n->allowed, n->blocked, n->sent, n->received, n->unrecorded,
+		n->lost ? "true" : "false");
+}
+
 static void put_denials(struct bawn_buf *b, const struct bawn_outcome *o)
 {
 	bawn_buf_printf(b, ",\"denials_total\":%" PRIu64 ",\"denials\":[", o->denials_total);
@@ -112,6 +144,7 @@ int bawn_record_end(struct bawn_audit *au, const struct bawn_result *r, struct b
 		o->out_bytes, o->err_bytes, o->wall_ms, o->usage.cpu_us / 1000,
 		o->usage.memory_peak);
 	put_denials(&b, o);
+	put_network(&b, &r->network);
 	return append(au, &b, err);
 }
 

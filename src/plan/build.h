@@ -35,6 +35,13 @@ int plan_make_protect(struct plan_builder *b, struct bawn_error *err);
 int plan_make_deny(struct plan_builder *b, struct bawn_error *err);
 int plan_make_no_exec(struct plan_builder *b, struct bawn_error *err);
 
+/* egress.c: the network through the door, or nothing. */
+bool plan_needs_door(const struct bawn_policy *p);
+int plan_make_egress(struct plan_builder *b, struct bawn_error *err);
+/* Calls `put` with each variable that leads programs to the door. 0 or -ENOMEM. */
+int plan_proxy_env(
+	const struct plan_builder *b, void (*put)(void *, const char *, const char *), void *data);
+
 /* command.c: environment and program. */
 int plan_make_env(struct plan_builder *b, struct bawn_error *err);
 int plan_make_exe(struct plan_builder *b, struct bawn_error *err);

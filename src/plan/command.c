@@ -115,6 +115,11 @@ static void take_callers(struct plan_builder *b, struct env *e)
 	}
 }
 
+static void put_proxy(void *data, const char *name, const char *value)
+{
+	env_put(data, name, value);
+}
+
 int plan_make_env(struct plan_builder *b, struct bawn_error *err)
 {
 	struct env e = {.a = b->a};
@@ -126,6 +131,8 @@ int plan_make_env(struct plan_builder *b, struct bawn_error *err)
 	env_put(&e, "PWD", b->plan->cwd);
 	env_put(&e, "TMPDIR", b->plan->tier == BAWN_TIER_LANDLOCK ? b->home : "/tmp");
 	env_put(&e, "BAWN_SANDBOX", b->plan->tier == BAWN_TIER_LANDLOCK ? "landlock" : "native");
+	if (plan_proxy_env(b, put_proxy, &e) < 0)
+		e.failed = -ENOMEM;
 	for (size_t i = 0; i < b->p->env_set.n; i++)
 		env_put(&e, b->p->env_set.v[i].key, b->p->env_set.v[i].value);
 	if (e.failed)

@@ -12,7 +12,7 @@
 
 static uint32_t demanded_network(const struct bawn_policy *p)
 {
-	if (p->net_mode == BAWN_NET_DENY || p->net_mode == BAWN_NET_CLOSED)
+	if (!plan_needs_door(p))
 		return BAWN_CTL_NET_NONE;
 	return BAWN_CTL_NET_EGRESS | (p->ssrf_enabled ? BAWN_CTL_NET_SSRF : 0);
 }
@@ -142,13 +142,22 @@ static int list_writable(struct plan_builder *b, struct bawn_error *err)
 	return 0;
 }
 
+/* Hosts that were named where nothing can be reached: somebody expects otherwise. */
+static const char *unused_hosts(const struct bawn_policy *p)
+{
+	if (p->net_mode < BAWN_NET_DENY || (!p->net_allow_hosts.n && !p->net_development))
+		return NULL;
+	return "network.allow_hosts has no effect in this network.mode; for it to have one say --net allowlist";
+}
+
 int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_call *c,
 	const struct bawn_verdict *v, const struct bawn_plan_options *o,
 	const struct bawn_plan **ret, struct bawn_error *err)
 {
 	static int (*const parts[])(struct plan_builder *, struct bawn_error *) = {plan_make_mounts,
 		plan_make_protect, plan_make_deny, plan_make_no_exec, plan_make_nodes,
-		plan_sort_mounts, list_writable, take_settings, plan_make_env, plan_make_exe};
+		plan_make_egress, plan_sort_mounts, list_writable, take_settings, plan_make_env,
+		plan_make_exe};
 	struct plan_builder b = {
 		.a = a, .p = p, .c = c, .own = o->own, .plan = bawn_new(a, struct bawn_plan, 1)};
 	int r;
@@ -171,7 +180,7 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 	close_lists(&b);
 	b.plan->demanded = demanded(&b);
 	b.plan->may_miss = may_miss(p);
-	b.plan->note = b.git.refused;
+	b.plan->note = b.git.refused ? b.git.refused : unused_hosts(p);
 	*ret = b.plan;
 	return 0;
 }

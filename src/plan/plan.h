@@ -54,6 +54,19 @@ struct bawn_limits {
 		output;
 };
 
+#define BAWN_DNS_PORT 53
+
+/* The network through the door: a process outside that accepts on listeners inside. */
+struct bawn_egress_plan {
+	enum bawn_netmode mode;   /* open, blocklist or allowlist */
+	const char *const *allow; /* rules of base/netrule.h, NULL-terminated */
+	const char *const *block;
+	bool development;         /* package registries and source hosts are allowed as well */
+	bool ssrf, block_private; /* which addresses are refused whatever name leads there */
+	uint64_t host_bytes, host_rate_milli; /* per host; BAWN_UNLIMITED for none */
+	uint16_t proxy_port, capture_port;    /* of the loopback inside */
+};
+
 enum bawn_tier {
 	BAWN_TIER_FULL,     /* namespaces + Landlock + seccomp */
 	BAWN_TIER_LANDLOCK, /* Landlock + seccomp + rlimits: no user namespaces here */
@@ -88,8 +101,9 @@ struct bawn_plan {
 
 	const uint16_t *loopback_ports;
 	size_t n_loopback_ports;
-	bool net_closed; /* not even a loopback of its own */
-	bool unix_open;  /* some host sockets are granted */
+	const struct bawn_egress_plan *egress; /* NULL: no network beyond the sandbox */
+	bool net_closed;                       /* not even a loopback of its own */
+	bool unix_open;                        /* some host sockets are granted */
 	const char *const
 		*sys_allow; /* NULL-terminated syscall names, beyond the default profile */
 	const char *const *sys_deny;

@@ -50,6 +50,19 @@ static void print_limits(struct bawn_buf *out, const struct bawn_limits *l)
 		l->disk_reserve, l->time_ms, l->output);
 }
 
+static void print_egress(struct bawn_buf *out, const struct bawn_egress_plan *e)
+{
+	bawn_buf_printf(out,
+		"egress %s proxy=%u capture=%u development=%d ssrf=%d private=%d bytes=%" PRIu64
+		" rate=%" PRIu64 "\n",
+		bawn_enum_name("netmode", e->mode), e->proxy_port, e->capture_port, e->development,
+		e->ssrf, e->block_private, e->host_bytes, e->host_rate_milli);
+	for (const char *const *v = e->allow; *v; v++)
+		line(out, "allow-host", *v);
+	for (const char *const *v = e->block; *v; v++)
+		line(out, "block-host", *v);
+}
+
 void bawn_plan_print(const struct bawn_plan *plan, struct bawn_buf *out)
 {
 	bawn_buf_printf(out, "plan v1 tier=%d demanded=%x may_miss=%x pty=%d closed=%d\n",
@@ -68,6 +81,8 @@ void bawn_plan_print(const struct bawn_plan *plan, struct bawn_buf *out)
 	}
 	for (size_t i = 0; i < plan->n_loopback_ports; i++)
 		bawn_buf_printf(out, "loopback-port %u\n", plan->loopback_ports[i]);
+	if (plan->egress)
+		print_egress(out, plan->egress);
 	for (const char *const *v = plan->sys_allow; *v; v++)
 		line(out, "syscall-allow", *v);
 	for (const char *const *v = plan->sys_deny; *v; v++)

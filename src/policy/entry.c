@@ -266,16 +266,20 @@ static int word_text(
 	return 0;
 }
 
-static int host_text(const struct bawn_context *c, struct bawn_item *item)
+static int host_text(
+	const struct bawn_context *c, const struct bawn_field *f, struct bawn_item *item)
 {
-	int r = bawn_host_clean(c->a, item->raw, &item->text);
+	const char *why = "";
+	int r = bawn_host_clean(
+		c->a, item->raw, bawn_field_index(f) == BAWN_F_net_block_hosts, &item->text, &why);
 
 	if (r == -ENOMEM)
 		return bawn_oom(c);
 	if (r < 0)
 		return bawn_bad(c, &item->from, r,
-			"bad host '%s', expected example.org, *.example.org, an address, or one with :port",
-			bawn_quote(c->a, item->raw));
+			"bad host '%s': %s; expected example.org, *.example.org:8080, 10.0.0.0/8 or "
+			"GET example.org/path/*",
+			bawn_quote(c->a, item->raw), why);
 	return 0;
 }
 
@@ -337,7 +341,7 @@ static int make(const struct bawn_context *c, const struct bawn_field *f, struct
 	case BAWN_ELEM_WORD:
 		return word_text(c, f, item);
 	case BAWN_ELEM_HOST:
-		return host_text(c, item);
+		return host_text(c, f, item);
 	case BAWN_ELEM_PORT:
 		return port_text(c, item);
 	case BAWN_ELEM_REGEX:

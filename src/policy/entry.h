@@ -15,9 +15,12 @@ int bawn_entry_default(
 /* A path with ~ and ${…} expanded, relative ones put below the workspace; must exist. */
 int bawn_entry_path(const struct bawn_context *c, const char *raw, const struct bawn_origin *from,
 	const char **ret);
-/* True if a host pattern lies inside another: a.example in *.example, host:443 in host. */
+/* True if a rule about hosts lies inside another: a.example.org in *.example.org, host:443 in host.
+ */
 bool bawn_host_within(const char *inner, const char *outer);
-/* A host pattern in its one form (lower case, no final dot) or -EINVAL; -ENOMEM. */
-int bawn_host_clean(struct bawn_arena *a, const char *raw, const char **ret);
+/* A rule about hosts in its one form, or -EINVAL with the reason in *why; -ENOMEM. One that blocks
+ * may take in a whole top-level domain. */
+int bawn_host_clean(
+	struct bawn_arena *a, const char *raw, bool block, const char **ret, const char **why);
 /* True for [A-Za-z_][A-Za-z0-9_]*. */
 bool bawn_env_name(const char *name);

@@ -55,10 +55,25 @@ static void copy_scalar(
 	memcpy(bawn_member_mut(p, f), bawn_member(from, f), sizes[f->kind]);
 }
 
-/* The draft may set the value as it likes: nobody stronger has spoken. */
-static bool is_free(const struct bawn_context *c, const struct bawn_origin *standing)
+/* Which hosts are allowed is said in two settings: who gave one of them has spoken of both. */
+static enum bawn_layer spoken_for(const struct bawn_policy *p, size_t field)
 {
-	return standing->layer == BAWN_LAYER_DEFAULT && c->layer != BAWN_LAYER_WORKSPACE;
+	if (field == BAWN_F_net_development)
+		return p->origins[BAWN_F_net_allow_hosts].layer;
+	if (field == BAWN_F_net_allow_hosts && p->net_development)
+		return p->origins[BAWN_F_net_development].layer;
+	return BAWN_LAYER_DEFAULT;
+}
+
+/* The draft may set the value as it likes: nobody stronger has spoken. */
+static bool is_free(
+	const struct bawn_context *c, const struct bawn_policy *p, const struct bawn_field *f)
+{
+	size_t i = bawn_field_index(f);
+	enum bawn_layer by = spoken_for(p, i);
+
+	return p->origins[i].layer == BAWN_LAYER_DEFAULT && c->layer != BAWN_LAYER_WORKSPACE &&
+	       (by == BAWN_LAYER_DEFAULT || by == c->layer);
 }
 
 static int merge_scalar(const struct bawn_context *c, struct bawn_policy *p,
@@ -71,7 +86,7 @@ static int merge_scalar(const struct bawn_context *c, struct bawn_policy *p,
 		  (f->tighter == BAWN_TIGHTER_HIGHER && cmp > 0);
 	char above[BAWN_VALUE_MAX];
 
-	if (is_free(c, from) || (ok && cmp)) {
+	if (is_free(c, p, f) || (ok && cmp)) {
 		copy_scalar(f, p, &d->v);
 		*from = m->from;
 		return 0;
@@ -193,7 +208,7 @@ static int merge_list(const struct bawn_context *c, struct bawn_policy *p,
 	struct bawn_origin *from = &p->origins[bawn_field_index(f)];
 	const struct bawn_items *new = bawn_member(&d->v, f);
 	struct bawn_items *to = bawn_member_mut(p, f);
-	bool free_to_set = is_free(c, from);
+	bool free_to_set = is_free(c, p, f);
 
 	if (f->tighter == BAWN_TIGHTER_WITHIN && !free_to_set)
 		for (size_t i = 0; i < new->n; i++)
@@ -229,7 +244,7 @@ static int merge_map(const struct bawn_context *c, struct bawn_policy *p,
 	const struct bawn_pairs *new = bawn_member(&d->v, f);
 	struct bawn_pairs *to = bawn_member_mut(p, f);
 
-	if (is_free(c, from)) {
+	if (is_free(c, p, f)) {
 		*to = *new;
 		*from = m->from;
 		return 0;

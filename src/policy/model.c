@@ -101,6 +101,8 @@ int bawn_enum_find(const char *type, const char *word)
 {
 	const char *const *words = words_of(type);
 
+	if (words == netmode_words && !strcmp(word, "allow-all"))
+		word = netmode_words[BAWN_NET_OPEN];
 	for (int i = 0; words && words[i]; i++)
 		if (!strcmp(words[i], word))
 			return i;

@@ -92,8 +92,11 @@ static int entry_text(const struct bawn_context *c, const struct bawn_named *n, 
 	if (n->kind == BAWN_NAMED_PATHS)
 		return bawn_entry_path(c, raw, from, ret);
 	if (n->kind == BAWN_NAMED_HOSTS) {
-		if (bawn_host_clean(c->a, raw, ret) < 0)
-			return bawn_bad(c, from, -EINVAL, "bad host '%s'", bawn_quote(c->a, raw));
+		const char *why = "out of memory";
+
+		if (bawn_host_clean(c->a, raw, false, ret, &why) < 0)
+			return bawn_bad(
+				c, from, -EINVAL, "bad host '%s': %s", bawn_quote(c->a, raw), why);
 		return 0;
 	}
 	if (bawn_backend_word(raw, ret) < 0)

@@ -219,6 +219,36 @@ static void put_denials(const struct bawn_outcome *o, struct bawn_buf *b)
 	put_u64(b, "denials_total", o->denials_total);
 }
 
+static void put_network(const struct bawn_network *n, struct bawn_buf *b)
+{
+	put_key(b, "network");
+	if (!n->door) {
+		bawn_buf_puts(b, "null");
+		return;
+	}
+	bawn_buf_puts(b, "{");
+	put_u64(b, "allowed", n->allowed);
+	put_u64(b, "blocked", n->blocked);
+	put_u64(b, "sent", n->sent);
+	put_u64(b, "received", n->received);
+	put_key(b, "hosts");
+	bawn_buf_puts(b, "[");
+	for (size_t i = 0; i < n->n_hosts; i++) {
+		bawn_buf_puts(b, i ? ",{" : "{");
+		put_str(b, "host", n->hosts[i].name);
+		put_u64(b, "allowed", n->hosts[i].allowed);
+		put_u64(b, "blocked", n->hosts[i].blocked);
+		put_u64(b, "sent", n->hosts[i].sent);
+		put_u64(b, "received", n->hosts[i].received);
+		bawn_buf_puts(b, "}");
+	}
+	bawn_buf_puts(b, "]");
+	put_u64(b, "more_hosts", n->more_hosts);
+	put_u64(b, "unrecorded", n->unrecorded);
+	put_bool(b, "lost", n->lost);
+	bawn_buf_puts(b, "}");
+}
+
 static void put_rest(const struct bawn_result *r, struct bawn_buf *b)
 {
 	put_key(b, "notes");
@@ -265,6 +295,7 @@ int bawn_result_json(const struct bawn_result *r, const struct bawn_buf *out,
 	put_output(ret, "stderr", err);
 	put_usage(&r->outcome, ret);
 	put_denials(&r->outcome, ret);
+	put_network(&r->network, ret);
 	put_rest(r, ret);
 	bawn_buf_puts(ret, "}");
 	return ret->failed;

@@ -16,6 +16,23 @@ enum bawn_exit {
 	BAWN_EXIT_SIGNAL = 128, /* + N: killed by signal N; a limit other than time: 137 */
 };
 
+/* What went through the door. */
+struct bawn_net_host {
+	const char *name;
+	uint64_t allowed, blocked, sent, received;
+};
+
+struct bawn_network {
+	bool door;                 /* there was one */
+	bool lost;                 /* it died before the run ended */
+	uint64_t allowed, blocked; /* decisions */
+	uint64_t sent, received;   /* bytes of connections that were let through */
+	uint64_t unrecorded;       /* decisions that are not in the log */
+	struct bawn_net_host *hosts;
+	size_t n_hosts;
+	uint64_t more_hosts; /* not listed */
+};
+
 struct bawn_result {
 	const struct bawn_call *call; /* NULL if it did not come that far; same below */
 	const struct bawn_policy *policy;
@@ -30,6 +47,7 @@ struct bawn_result {
 		missing; /* missing: demanded, not in force, permitted by the policy */
 	bool started;
 	struct bawn_outcome outcome;
+	struct bawn_network network;
 	struct bawn_error error; /* kind NONE unless refused, blocked or failed */
 	const char *notes[8];    /* NULL-terminated further remarks */
 	const char *audit_path;

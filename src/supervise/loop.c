@@ -79,6 +79,25 @@ static int note_denial(struct loop *l, const struct bawn_event *ev, struct bawn_
 	return 0;
 }
 
+/* What the door has to tell. Whatever becomes of it, the run goes on: it only has no network. */
+static int watch_step(struct loop *l, struct bawn_error *err)
+{
+	const struct bawn_watch *w = l->o->watch;
+	int r = 0;
+
+	while (r >= 0 && l->watching) {
+		struct bawn_event ev = {.kind = BAWN_EV_NONE};
+
+		w->next(w->data, &ev);
+		if (ev.kind == BAWN_EV_ENDED)
+			l->watching = false;
+		if (ev.kind != BAWN_EV_DENIED)
+			break;
+		r = note_denial(l, &ev, err);
+	}
+	return r;
+}
+
 static void note_end(struct loop *l)
 {
 	l->ended = true;
@@ -167,6 +186,7 @@ static int loop_arm(struct loop *l)
 
 	loop_want(l, SLOT_EVENT, l->in->event_fd, l->ended ? 0 : POLLIN);
 	loop_want(l, SLOT_SIGNAL, l->signals.fd, l->signals.fd >= 0 ? POLLIN : 0);
+	loop_want(l, SLOT_WATCH, l->watching ? l->o->watch->fd : -1, l->watching ? POLLIN : 0);
 	if (l->ended) {
 		loop_sooner(&wake, l->flush_until);
 	} else {
@@ -198,6 +218,8 @@ static int loop_step(struct loop *l, struct bawn_error *err)
 		r = signals_step(l, err);
 	if (r >= 0 && l->p[SLOT_EVENT].revents)
 		r = events_step(l, err);
+	if (r >= 0 && l->p[SLOT_WATCH].revents)
+		r = watch_step(l, err);
 	for (int i = 0; i < 2 && r >= 0; i++)
 		r = stream_step(l, &l->streams[i], err);
 	if (r < 0)
@@ -217,6 +239,8 @@ static int loop_run(struct loop *l, struct bawn_error *err)
 	terminal_enter(l);
 	while (r >= 0 && !is_done(l))
 		r = loop_step(l, err);
+	if (r >= 0) /* what it said while the command ended */
+		r = watch_step(l, err);
 	/* We cannot go on, so it must not either; destroy() waits for it. */
 	if (r < 0 && !l->ended)
 		(void)l->in->be->signal(l->in, SIGKILL, &e);
@@ -241,6 +265,7 @@ int bawn_supervise(struct bawn_arena *a, struct bawn_instance *in, const struct 
 
 	*ret = (struct bawn_outcome){0};
 	l.n_p = SLOT_RELAY;
+	l.watching = o->watch && o->watch->fd >= 0;
 	l.p = bawn_new(a, struct pollfd, SLOT_RELAY + relay_slots(plan));
 	if (!l.p)
 		return bawn_fail(err, BAWN_ERR_SUPERVISE, -ENOMEM, "out of memory");

@@ -24,6 +24,7 @@
 enum slot {
 	SLOT_EVENT,
 	SLOT_SIGNAL,
+	SLOT_WATCH,
 	SLOT_FROM,                /* + stream */
 	SLOT_TO = SLOT_FROM + 2,  /* + stream */
 	SLOT_INPUT = SLOT_TO + 2, /* the caller's stdin */
@@ -122,9 +123,10 @@ struct loop {
 	int64_t stop_at;    /* SIGKILL after a forwarded signal */
 	int64_t kill_again; /* SIGKILL once more */
 	int64_t flush_until;
-	bool gone;  /* the command itself is: exited or never executed */
-	bool cut;   /* ended against its will: nobody waits for stuck readers any more */
-	bool ended; /* nothing is left inside */
+	bool watching; /* the other source of events has not ended */
+	bool gone;     /* the command itself is: exited or never executed */
+	bool cut;      /* ended against its will: nobody waits for stuck readers any more */
+	bool ended;    /* nothing is left inside */
 };
 
 #define NEVER INT64_MAX

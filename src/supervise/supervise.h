@@ -31,6 +31,18 @@ struct bawn_outlets {
 	void *sink_data;
 	bool forward_signals; /* SIGINT, SIGTERM, SIGHUP, SIGQUIT go to the command (CLI only) */
 	int terminal_fd;      /* the user's terminal for --pty (raw mode, size), or -1 */
+	const struct bawn_watch *watch; /* NULL for none */
+};
+
+/*
+ * Somebody else who has something to tell during the run: the door. `next` gives what there is
+ * without blocking: BAWN_EV_DENIED, or BAWN_EV_NONE when there is no more now, or BAWN_EV_ENDED
+ * when there never will be.
+ */
+struct bawn_watch {
+	int fd; /* readable when there is something; -1: nobody */
+	void (*next)(void *data, struct bawn_event *ret);
+	void *data;
 };
 
 #define BAWN_DENIALS_MAX 32

@@ -111,6 +111,7 @@ class Box:
         self.extra = []
         self.runs = 0
         self.last = None
+        self.world = None
         self.ws, self.home, self.out = base + "/repo", base + "/home", base + "/out"
         for d in (base, self.ws, self.home, self.out, base + "/state", base + "/config", base + "/cache",
                   base + "/run", base + "/bin", base + "/results"):
@@ -194,7 +195,12 @@ class Box:
         kw.setdefault("stdout", subprocess.PIPE)
         kw.setdefault("stderr", subprocess.PIPE)
         kw.setdefault("start_new_session", True)
-        p = subprocess.Popen(argv, cwd=cwd or self.ws, env=env or self.env(), **self.ident(), **kw)
+        ident = self.ident()
+        if self.world and ident:
+            argv, ident = [*self.world.as_user(self.uid, self.gid), *argv], {}
+        elif self.world:
+            argv = [*self.world.enter, *argv]
+        p = subprocess.Popen(argv, cwd=cwd or self.ws, env=env or self.env(), **ident, **kw)
         self.procs.append(p)
         return p
 
@@ -304,6 +310,11 @@ class Box:
 
     def skip_act(self, why):
         self.skipped.append(why)
+
+    def internet(self):
+        """From here on everything of this case runs on the test's own internet."""
+        self.world = self.suite.internet()
+        return self.world
 
     # host-side helpers -------------------------------------------------------------------------------------
     def helper(self, act, ready="ready"):

@@ -22,7 +22,7 @@ HOLES = {
     "hide": ("native", (11, 16, 23)),
     "caps": ("native", (51, 52)),
     "nnp": ("native", (51,)),
-    "netns+landlock": ("native", (57, 62)),
+    "netns+landlock": ("native", (57, 62, 63)),
     "pidns+landlock": ("native", (27, 29, 97)),
     "ipcns": ("native", (53,)),
     "env": ("native", (43, 44)),
@@ -34,6 +34,9 @@ HOLES = {
     "output": ("native", (38,)),
     "closefds": ("native", (13, 59)),
     "setsid": ("native", (30,)),
+    "redirect": ("native", (63,)),
+    "rules": ("native", (64, 65, 67, 76)),
+    "ssrf": ("native", (68, 70)),
 }
 
 # Nothing starts without these: Landlock and seccomp need no_new_privs, our own /proc needs the pid namespace.

@@ -216,6 +216,8 @@ static void plan_lines(struct bawn_buf *b, const struct bawn_plan *p)
 	bawn_buf_printf(b, "exe %s\ncwd %s\n", p->exe, p->cwd);
 	for (size_t i = 0; i < p->n_loopback_ports; i++)
 		bawn_buf_printf(b, "port %u\n", p->loopback_ports[i]);
+	if (p->egress)
+		bawn_plan_print(p, b);
 	bawn_buf_printf(b, "closed %d\nunix %d\n", p->net_closed, p->unix_open);
 	if (p->note)
 		bawn_buf_printf(b, "note %s\n", p->note);

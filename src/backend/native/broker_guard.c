@@ -343,11 +343,15 @@ void bawn_guard_connect(
 {
 	char text[80];
 
+	/* the door decides and says so itself */
+	if (s->b->plan->egress)
+		return;
 	if (len < sizeof(struct sockaddr_in) || s->b->failures_told >= FAILURES_MAX ||
 		!beyond(addr, text, sizeof(text)))
 		return;
 	s->b->failures_told++;
 	tell(s->b, BAWN_CTL_NET_NONE, "connecting to", text,
-		"this sandbox has no network but a loopback of its own; the operator can open a port "
-		"of the host's loopback with --loopback-port");
+		"this sandbox has no network but a loopback of its own; the operator can allow hosts "
+		"with --net allowlist --allow-host HOST and open a port of the host's loopback with "
+		"--loopback-port");
 }

@@ -42,6 +42,7 @@ struct state {
 	int pty;
 	int relays[BAWN_PORTS_MAX];
 	size_t n_relays;
+	struct bawn_wall_listeners listeners;
 	int listener;
 	int exec_errno;
 	pid_t pid;
@@ -124,12 +125,12 @@ static int step_network(struct state *s, struct bawn_error *err)
 {
 	if (sethostname(s->plan->hostname, strlen(s->plan->hostname)) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot set the host name: %m");
-	return HOLE("netns") ? 0 : bawn_wall_network_begin(!s->plan->net_closed, err);
+	return HOLE("netns") ? 0 : bawn_wall_network_begin(s->plan, err);
 }
 
 static int step_join(struct state *s, struct bawn_error *err)
 {
-	int r = HOLE("netns") ? 0 : bawn_wall_network_join(err);
+	int r = HOLE("netns") ? 0 : bawn_wall_network_join(&s->listeners, err);
 
 	if (r < 0 || s->plan->net_closed)
 		return r;
@@ -241,6 +242,19 @@ static uint32_t landlock_claims(const struct state *s)
 	return c;
 }
 
+/*
+ * With the door, the network is what the door lets through: whatever its rules, internal addresses
+ * are its decision as nothing else leads out. The host starts nothing before the door is ready.
+ */
+static uint32_t network_claims(const struct state *s)
+{
+	uint32_t c = s->enforced & ~(uint32_t)BAWN_CTL_NET_NONE;
+
+	if (!s->plan->egress)
+		return s->enforced;
+	return c | BAWN_CTL_NET_SSRF | (s->listeners.redirect_error < 0 ? 0 : BAWN_CTL_NET_EGRESS);
+}
+
 static int build_wall(struct state *s, struct bawn_error *err)
 {
 	bool full = s->plan->tier == BAWN_TIER_FULL;
@@ -255,8 +269,7 @@ static int build_wall(struct state *s, struct bawn_error *err)
 			return bawn_error_wrap(err, "%s", steps[i].name);
 		s->enforced |= full ? steps[i].full : steps[i].landlock;
 	}
-	if (!full)
-		s->enforced |= landlock_claims(s);
+	s->enforced = full ? network_claims(s) : s->enforced | landlock_claims(s);
 	if (!full &&
 		bawn_landlock_abi() < 3) /* a file could be cut without being opened for writing */
 		s->enforced &= ~(uint32_t)BAWN_CTL_FS_WRITE;
@@ -485,17 +498,25 @@ static void send_ready(const struct state *s)
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_READY, .enforced = s->enforced};
 	union {
 		struct cmsghdr hdr;
-		char buf[CMSG_SPACE(sizeof(int) * (BAWN_PORTS_MAX + 1))];
+		char buf[CMSG_SPACE(sizeof(int) * BAWN_INIT_FDS_MAX)];
 	} c = {.buf = {0}};
 	struct iovec iov = {.iov_base = &msg, .iov_len = sizeof(msg)};
 	struct msghdr mh = {.msg_iov = &iov, .msg_iovlen = 1};
-	int fds[BAWN_PORTS_MAX + 1];
+	int fds[BAWN_INIT_FDS_MAX];
 	size_t n = 0;
 
 	if (s->pty >= 0)
 		fds[n++] = s->pty;
 	for (size_t i = 0; i < s->n_relays; i++)
 		fds[n++] = s->relays[i];
+	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
+		if (s->listeners.fds[i] >= 0) {
+			msg.listeners |= 1u << i;
+			fds[n++] = s->listeners.fds[i];
+		}
+	if (s->listeners.redirect_error < 0)
+		(void)snprintf(msg.text, sizeof(msg.text), "%s: %s", s->listeners.redirect_what,
+			strerrordesc_np(-s->listeners.redirect_error));
 	if (n) {
 		mh.msg_control = c.buf;
 		mh.msg_controllen = CMSG_SPACE(sizeof(int) * n);
@@ -527,6 +548,8 @@ void bawn_init_main(const struct bawn_init *in)
 	struct state s = {.in = in, .plan = in->plan, .sock = in->sock, .pty = -1, .listener = -1};
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_ERROR};
 
+	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
+		s.listeners.fds[i] = -1;
 	s.todo = in->plan->demanded & ~in->by_cgroup &
 		 (BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_CPU | BAWN_CTL_LIMIT_PROCESSES |
 			 BAWN_CTL_LIMIT_FILES | BAWN_CTL_LIMIT_DISK);

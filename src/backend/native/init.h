@@ -16,11 +16,15 @@
 
 #include "backend/backend.h"
 #include "backend/native/cgroup.h"
+#include "backend/native/wall.h"
 
-#define BAWN_PORTS_MAX 16
+#define BAWN_PORTS_MAX    16
+#define BAWN_INIT_FDS_MAX (1 + BAWN_PORTS_MAX + BAWN_LISTENERS_MAX)
 
 enum bawn_init_kind {
-	BAWN_INIT_READY = 100, /* the wall stands: enforced, walls; descriptors attached */
+	BAWN_INIT_READY = 100, /* the wall stands: enforced, listeners, text if connections cannot
+				  be redirected; descriptors attached: terminal, loopback ports,
+				  listeners */
 	BAWN_INIT_ERROR,       /* it does not: error */
 			       /* else: enum bawn_event_kind */
 };
@@ -31,6 +35,7 @@ struct bawn_init_msg {
 	int32_t status;
 	uint32_t control;
 	uint32_t enforced;
+	uint32_t listeners; /* bit N: bawn_listener_kinds[N] is there */
 	struct bawn_usage usage;
 	union {
 		char text[BAWN_EVENT_TEXT_MAX];

@@ -41,6 +41,7 @@ struct native {
 	struct bawn_cgroup *cgroup;
 	struct bawn_scratch scratch;
 	int relay_fds[BAWN_PORTS_MAX];
+	struct bawn_listener listeners[BAWN_LISTENERS_MAX];
 	int sock;
 	pid_t pid;
 	int pidfd;
@@ -94,14 +95,30 @@ static pid_t clone_init(const struct native *n, struct bawn_init *init, int *ret
 	return pid < 0 && errno == ENOSYS ? clone_old(n, init, ret_pidfd) : pid;
 }
 
-static int take_fds(struct native *n, struct msghdr *mh)
+static void take_listeners(struct native *n, uint32_t there, const int *fds)
 {
-	size_t want = (n->plan->pty ? 1 : 0) + n->plan->n_loopback_ports;
+	struct bawn_instance *in = &n->in;
+
+	in->listeners = n->listeners;
+	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
+		if (there & 1u << i)
+			in->listeners[in->n_listeners++] =
+				(struct bawn_listener){.kind = bawn_listener_kinds[i].name,
+					.port = bawn_listener_port(n->plan->egress, i),
+					.fd = *fds++};
+}
+
+static int take_fds(struct native *n, struct msghdr *mh, uint32_t listeners)
+{
+	size_t first = (n->plan->pty ? 1 : 0) + n->plan->n_loopback_ports;
+	size_t want = first + (size_t)__builtin_popcount(listeners);
 	struct cmsghdr *c = CMSG_FIRSTHDR(mh);
-	int fds[BAWN_PORTS_MAX + 1];
+	int fds[BAWN_INIT_FDS_MAX];
 
 	if (!want)
 		return 0;
+	if (listeners >> BAWN_LISTENERS_MAX || (listeners && !n->plan->egress))
+		return -EPROTO;
 	if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int) * want))
 		return -EPROTO;
 	memcpy(fds, CMSG_DATA(c), sizeof(int) * want);
@@ -110,7 +127,25 @@ static int take_fds(struct native *n, struct msghdr *mh)
 	for (size_t i = 0; i < n->plan->n_loopback_ports; i++)
 		n->relay_fds[i] = fds[i + (n->plan->pty ? 1 : 0)];
 	n->in.relay_fds = n->relay_fds;
+	take_listeners(n, listeners, fds + first);
 	return 0;
+}
+
+/* The wall stands, but programs that ignore the proxy variables would find nothing. */
+static int check_redirect(struct native *n, const char *why, struct bawn_error *err)
+{
+	size_t at = strlen(n->in.walls);
+
+	if (!n->plan->egress || n->in.enforced & BAWN_CTL_NET_EGRESS)
+		return 0;
+	(void)snprintf(n->in.walls + at, sizeof(n->in.walls) - at,
+		", connections not redirected (%.60s)", why);
+	if (n->plan->may_miss & BAWN_CTL_NET_EGRESS)
+		return 0;
+	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+		"this kernel cannot redirect connections to the egress proxy (%.100s), so that only programs "
+		"that obey HTTP_PROXY would have a network; if that will do: --allow-missing net.egress",
+		why);
 }
 
 /* Wait for init's word that the wall stands. */
@@ -118,7 +153,7 @@ static int await_ready(struct native *n, struct bawn_error *err)
 {
 	union {
 		struct cmsghdr hdr;
-		char buf[CMSG_SPACE(sizeof(int) * (BAWN_PORTS_MAX + 1))];
+		char buf[CMSG_SPACE(sizeof(int) * BAWN_INIT_FDS_MAX)];
 	} c = {.buf = {0}};
 	struct bawn_init_msg msg = {0};
 	struct iovec iov = {.iov_base = &msg, .iov_len = sizeof(msg)};
@@ -145,11 +180,11 @@ static int await_ready(struct native *n, struct bawn_error *err)
 			*err = msg.error;
 		return msg.error.err;
 	}
-	if (msg.kind != BAWN_INIT_READY || take_fds(n, &mh) < 0)
+	if (msg.kind != BAWN_INIT_READY || take_fds(n, &mh, msg.listeners) < 0)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -EPROTO, "the sandbox's init answered nonsense");
 	n->in.enforced = msg.enforced;
-	return 0;
+	return check_redirect(n, msg.text, err);
 }
 
 /* One descriptor for the event loop: init's socket, and the control groups' if there are any. */
@@ -273,6 +308,10 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	if (plan->n_loopback_ports && plan->tier == BAWN_TIER_LANDLOCK)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"a single port of the host's loopback cannot be opened without a network namespace");
+	if (plan->egress && plan->tier == BAWN_TIER_LANDLOCK)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"net.egress: network.mode '%s' needs a network namespace, which there is none of without user namespaces; only deny and closed can be enforced",
+			bawn_enum_name("netmode", plan->egress->mode));
 	n->arena = bawn_arena_new();
 	if (!n->arena)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
@@ -437,6 +476,7 @@ static void native_destroy(struct bawn_instance *in)
 	close_fd(&n->in.pty_fd);
 	for (size_t i = 0; i < BAWN_PORTS_MAX; i++)
 		close_fd(&n->relay_fds[i]);
+	bawn_instance_drop_listeners(in);
 	n->cgroup = bawn_cgroup_free(n->cgroup);
 	bawn_scratch_done(&n->scratch);
 	n->arena = bawn_arena_free(n->arena);

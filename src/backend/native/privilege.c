@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who the command is: the id maps of its user namespace, no capabilities, its own loopback. */
+/* Who the command is: the id maps of its user namespace, no capabilities. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 
 #include <linux/capability.h>
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <netinet/in.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "backend/native/hole.h"
 #include "backend/native/wall.h"
-#include "base/cleanup.h"
 #include "base/io.h"
 #include "base/sys.h"
 
@@ -70,81 +62,5 @@ int bawn_wall_no_privilege(struct bawn_error *err)
 			err, BAWN_ERR_BACKEND, -errno, "cannot clear ambient capabilities: %m");
 	if (syscall(SYS_capset, &hdr, none) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot drop capabilities: %m");
-	return 0;
-}
-
-/* What the helper and we share. It ends before join returns. */
-static struct {
-	bool loopback;
-	pid_t pid;
-	int fd; /* the namespace */
-	int error;
-} net;
-
-static int network_main(void *arg)
-{
-	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	int fd;
-
-	(void)arg;
-	net.error = EIO;
-	if (unshare(CLONE_NEWNET) < 0) {
-		net.error = errno;
-		return 1;
-	}
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || (net.loopback && ioctl(fd, SIOCSIFFLAGS, &ifr) < 0)) {
-		net.error = errno;
-		return 1;
-	}
-	net.fd = ioctl(fd, SIOCGSKNS);
-	net.error = net.fd < 0 ? errno : 0;
-	(void)close(fd);
-	return 0;
-}
-
-int bawn_wall_network_begin(bool loopback, struct bawn_error *err)
-{
-	static char stack[16384] __attribute__((aligned(64)));
-
-	net.loopback = loopback;
-	net.fd = -1;
-	net.pid = clone(network_main, stack + sizeof(stack), CLONE_VM | CLONE_FILES, NULL);
-	if (net.pid < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a helper: %m");
-	return 0;
-}
-
-int bawn_wall_network_join(struct bawn_error *err)
-{
-	_cleanup_close_ int fd = -1;
-
-	while (waitpid(net.pid, NULL, __WALL) < 0)
-		if (errno != EINTR)
-			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "the helper is lost: %m");
-	fd = net.fd;
-	errno = net.error;
-	if (net.error)
-		return bawn_fail(
-			err, BAWN_ERR_BACKEND, -errno, "cannot make a network namespace: %m");
-	if (setns(fd, CLONE_NEWNET) < 0)
-		return bawn_fail(
-			err, BAWN_ERR_BACKEND, -errno, "cannot enter the network namespace: %m");
-	return 0;
-}
-
-int bawn_wall_listen(const struct bawn_plan *plan, int *fds, struct bawn_error *err)
-{
-	for (size_t i = 0; i < plan->n_loopback_ports; i++) {
-		struct sockaddr_in sa = {.sin_family = AF_INET,
-			.sin_port = htons(plan->loopback_ports[i]),
-			.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-
-		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-		if (fds[i] < 0 || bind(fds[i], (const struct sockaddr *)&sa, sizeof(sa)) < 0 ||
-			listen(fds[i], 64) < 0)
-			return bawn_fail(err, BAWN_ERR_BACKEND, -errno,
-				"cannot listen on port %u inside: %m", plan->loopback_ports[i]);
-	}
 	return 0;
 }

@@ -69,7 +69,11 @@ static int probe_tier(const struct bawn_backend *be, enum bawn_tier tier, struct
 		.dst = "/usr",
 		.optional = true,
 		.rule = "probe"};
+	static const struct bawn_egress_plan egress = {
+		.proxy_port = 1024, .capture_port = 1025, .allow = none, .block = none};
 	struct bawn_plan plan = {.demanded = (1u << BAWN_CTL_COUNT) - 1,
+		.may_miss = BAWN_CTL_NET_EGRESS,
+		.egress = tier == BAWN_TIER_FULL ? &egress : NULL,
 		.tier = tier,
 		.exe = "/bin/true",
 		.argv = none,
@@ -110,7 +114,8 @@ static int probe_tier(const struct bawn_backend *be, enum bawn_tier tier, struct
 	if (r < 0)
 		(void)snprintf(ret->reason, sizeof(ret->reason), "%.199s", err.msg);
 	else
-		ret->offers = in->enforced | BAWN_CTL_LIMIT_TIME | BAWN_CTL_LIMIT_OUTPUT;
+		ret->offers = in->enforced | BAWN_CTL_LIMIT_TIME | BAWN_CTL_LIMIT_OUTPUT |
+			      BAWN_CTL_NET_NONE; /* whoever can have a door can have none */
 	be->destroy(in);
 	free(in);
 	return 0;

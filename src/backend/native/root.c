@@ -361,14 +361,40 @@ static int do_hide(struct builder *b, const struct bawn_mount *m, struct bawn_er
 	return attach(tree, at, m->dst, err);
 }
 
+/* A file of the host stays as it is: ours, of the private space, is mounted over it. */
+static int cover_file(struct builder *b, const struct bawn_mount *m, int at, struct bawn_error *err)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int tree = -1;
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "%u", b->n_scratch++);
+	fd = openat(b->scratch, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+	if (fd < 0 || bawn_write_all(fd, m->src, strlen(m->src)) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "cannot write '%s'", m->dst);
+	tree = clone_tree(
+		b->scratch, name, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (tree < 0) {
+		errno = -tree;
+		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot bind '%s': %m", m->dst);
+	}
+	return attach(tree, at, m->dst, err);
+}
+
 static int do_file(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
 {
 	_cleanup_close_ int at = mount_point(b, m->dst, S_IFREG, err);
 	_cleanup_close_ int fd = -1;
 	char self[32];
+	int r;
 
 	if (at < 0)
 		return at;
+	r = is_ours(b, at);
+	if (r < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot look at '%s'", m->dst);
+	if (!r)
+		return cover_file(b, m, at, err);
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
 	fd = open(self, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || bawn_write_all(fd, m->src, strlen(m->src)) < 0)

@@ -24,13 +24,29 @@ int bawn_landlock_abi(void);
 int bawn_wall_identity(
 	uid_t uid, gid_t gid, struct bawn_error *err); /* id maps of the user namespace */
 int bawn_wall_no_privilege(struct bawn_error *err);    /* capabilities, no_new_privs */
+
+/* network.c */
+#define BAWN_LISTENERS_MAX 6
+/* What the door listens on inside, in the order of bawn_wall_listeners.fds. */
+struct bawn_listener_kind {
+	const char *name; /* as the door calls it */
+	int family, type;
+};
+extern const struct bawn_listener_kind bawn_listener_kinds[BAWN_LISTENERS_MAX];
+uint16_t bawn_listener_port(const struct bawn_egress_plan *e, size_t i);
+
+struct bawn_wall_listeners {
+	int fds[BAWN_LISTENERS_MAX]; /* -1: none, there is no IPv6 here */
+	int redirect_error;          /* negative: connections are not redirected, … */
+	const char *redirect_what;   /* … for this could not be had */
+};
 /*
  * The network namespace, made by a helper that shares our memory and descriptors while we go on:
  * making one costs as much as all mounts together. Begin after descriptors were closed; join before
- * capabilities are dropped. A helper that failed fails the join. With `loopback` the namespace has
- * a loopback of its own.
+ * capabilities are dropped. A helper that failed fails the join. Unless plan->net_closed, the
+ * namespace has a loopback of its own; with plan->egress, listeners and a redirect to them.
  */
-int bawn_wall_network_begin(bool loopback, struct bawn_error *err);
-int bawn_wall_network_join(struct bawn_error *err);
+int bawn_wall_network_begin(const struct bawn_plan *plan, struct bawn_error *err);
+int bawn_wall_network_join(struct bawn_wall_listeners *ret, struct bawn_error *err);
 /* Listeners for plan->loopback_ports inside the network namespace. */
 int bawn_wall_listen(const struct bawn_plan *plan, int *fds, struct bawn_error *err);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The network of the sandbox: a namespace with a loopback of its own and nothing else, listeners in
+ * it for whoever serves the command from outside, and a redirect to them. All of it is made by a
+ * helper that shares our memory and descriptors, while we mount.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "backend/native/hole.h"
+#include "backend/native/redirect.h"
+#include "backend/native/wall.h"
+#include "base/cleanup.h"
+
+#define BACKLOG 1024
+
+/* What the helper and we share. It ends before join returns. */
+static struct {
+	bool loopback;
+	const struct bawn_egress_plan *egress;
+	pid_t pid;
+	int fd; /* the namespace */
+	int error;
+	const char *what; /* could not be done */
+	struct bawn_wall_listeners listeners;
+} net;
+
+const struct bawn_listener_kind bawn_listener_kinds[BAWN_LISTENERS_MAX] = {
+	{"proxy", AF_INET, SOCK_STREAM},
+	{"capture", AF_INET, SOCK_STREAM},
+	{"dns-udp", AF_INET, SOCK_DGRAM},
+	{"dns-tcp", AF_INET, SOCK_STREAM},
+	{"proxy", AF_INET6, SOCK_STREAM},
+	{"capture", AF_INET6, SOCK_STREAM},
+};
+
+uint16_t bawn_listener_port(const struct bawn_egress_plan *e, size_t i)
+{
+	switch (bawn_listener_kinds[i].name[0]) {
+	case 'p':
+		return e->proxy_port;
+	case 'c':
+		return e->capture_port;
+	default:
+		return BAWN_DNS_PORT;
+	}
+}
+
+static int listen_at(int family, int type, uint16_t port)
+{
+	struct sockaddr_in v4 = {.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
+		.sin6_port = htons(port),
+		.sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	bool is_v6 = family == AF_INET6;
+	_cleanup_close_ int fd = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 ||
+		bind(fd, is_v6 ? (const void *)&v6 : (const void *)&v4,
+			is_v6 ? sizeof(v6) : sizeof(v4)) < 0 ||
+		(type == SOCK_STREAM && listen(fd, BACKLOG) < 0))
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+/* Without IPv6 on this host there is none inside, and nothing of it to listen for. */
+static bool is_absent(int family, int error)
+{
+	return family == AF_INET6 && (error == -EAFNOSUPPORT || error == -EADDRNOTAVAIL);
+}
+
+static int make_listeners(void)
+{
+	struct bawn_wall_listeners *l = &net.listeners;
+	bool v6 = true;
+	int r;
+
+	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++) {
+		const struct bawn_listener_kind *k = &bawn_listener_kinds[i];
+
+		r = listen_at(k->family, k->type, bawn_listener_port(net.egress, i));
+		if (r < 0 && !is_absent(k->family, r)) {
+			net.what = "listen inside";
+			return r;
+		}
+		l->fds[i] = r < 0 ? -1 : r;
+		v6 &= r >= 0;
+	}
+	/* what cannot be redirected is said, not hidden: the receipt lacks net.egress then */
+	l->redirect_error =
+		HOLE("redirect") ? 0
+				 : bawn_redirect(net.egress->capture_port, v6, &l->redirect_what);
+	return 0;
+}
+
+static int make_network(void)
+{
+	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	_cleanup_close_ int fd = -1;
+
+	net.what = "make a network namespace";
+	if (unshare(CLONE_NEWNET) < 0)
+		return -errno;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || (net.loopback && ioctl(fd, SIOCSIFFLAGS, &ifr) < 0))
+		return -errno;
+	net.fd = ioctl(fd, SIOCGSKNS);
+	if (net.fd < 0)
+		return -errno;
+	return net.egress ? make_listeners() : 0;
+}
+
+static int network_main(void *arg)
+{
+	(void)arg;
+	net.error = EIO;
+	net.error = -make_network();
+	return 0;
+}
+
+int bawn_wall_network_begin(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	static char stack[65536] __attribute__((aligned(64)));
+
+	net.loopback = !plan->net_closed;
+	net.egress = plan->egress;
+	net.fd = -1;
+	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
+		net.listeners.fds[i] = -1;
+	net.pid = clone(network_main, stack + sizeof(stack), CLONE_VM | CLONE_FILES, NULL);
+	if (net.pid < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a helper: %m");
+	return 0;
+}
+
+int bawn_wall_network_join(struct bawn_wall_listeners *ret, struct bawn_error *err)
+{
+	_cleanup_close_ int fd = -1;
+
+	while (waitpid(net.pid, NULL, __WALL) < 0)
+		if (errno != EINTR)
+			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "the helper is lost: %m");
+	fd = net.fd;
+	errno = net.error;
+	if (net.error)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot %s: %m", net.what);
+	if (setns(fd, CLONE_NEWNET) < 0)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -errno, "cannot enter the network namespace: %m");
+	*ret = net.listeners;
+	return 0;
+}
+
+int bawn_wall_listen(const struct bawn_plan *plan, int *fds, struct bawn_error *err)
+{
+	for (size_t i = 0; i < plan->n_loopback_ports; i++) {
+		fds[i] = listen_at(AF_INET, SOCK_STREAM, plan->loopback_ports[i]);
+		if (fds[i] < 0) {
+			errno = -fds[i];
+			return bawn_fail(err, BAWN_ERR_BACKEND, -errno,
+				"cannot listen on port %u inside: %m", plan->loopback_ports[i]);
+		}
+	}
+	return 0;
+}

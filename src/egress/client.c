@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The host's side of the door: starts bawn-egress, hands it rules and listeners, reads what it
+ * tells. Linked into bawn, so it knows nothing of event loops or resolvers. Whatever goes wrong
+ * here leaves the door closed: it accepts nothing before "go", and ends when our end of the pair
+ * does.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "egress/control.h"
+
+#ifndef BAWN_LIBEXECDIR
+#define BAWN_LIBEXECDIR "/usr/libexec/bawn"
+#endif
+
+#define PROGRAM    "bawn-egress"
+#define READY_MS   10000
+#define SEND_MS    5000
+#define SOCKET_BUF (1 << 20)
+
+struct bawn_egress {
+	int fd;
+	pid_t pid;
+	bool gone, gone_told;
+	char *packet; /* BAWN_EGRESS_MSG_MAX + 1 bytes: the message being read */
+	size_t len, at;
+};
+
+static const char *const mode_names[] = {
+	[BAWN_EGRESS_DENY] = "deny",
+	[BAWN_EGRESS_ALLOWLIST] = "allowlist",
+	[BAWN_EGRESS_BLOCKLIST] = "blocklist",
+	[BAWN_EGRESS_OPEN] = "open",
+	[BAWN_EGRESS_CLOSED] = "closed",
+};
+
+static void put_list(struct bawn_buf *b, const char *name, const char *const *v)
+{
+	bawn_buf_printf(b, ",\"%s\":[", name);
+	for (size_t i = 0; v && v[i]; i++) {
+		if (i)
+			bawn_buf_puts(b, ",");
+		(void)bawn_buf_json(b, v[i], strlen(v[i]));
+	}
+	bawn_buf_puts(b, "]");
+}
+
+static const char *truth(bool v)
+{
+	return v ? "true" : "false";
+}
+
+static void put_config(struct bawn_buf *b, const struct bawn_egress_source *src, const char *token)
+{
+	bawn_buf_printf(b, "{\"config\":{\"mode\":\"%s\"", mode_names[src->mode]);
+	put_list(b, "allow", src->allow);
+	put_list(b, "block", src->block);
+	bawn_buf_printf(b, ",\"ssrf\":%s,\"block_private\":%s,\"development\":%s", truth(src->ssrf),
+		truth(src->block_private), truth(src->development));
+	if (src->host_bytes < INT64_MAX)
+		bawn_buf_printf(b, ",\"host_bytes\":%llu", (unsigned long long)src->host_bytes);
+	if (src->host_rate > 0) /* thousandths: no locale, no exponent */
+		bawn_buf_printf(b, ",\"host_rate\":%llu.%03llu", (unsigned long long)src->host_rate,
+			(unsigned long long)(src->host_rate * 1000) % 1000);
+	if (token) {
+		bawn_buf_puts(b, ",\"token\":");
+		(void)bawn_buf_json(b, token, strlen(token));
+	}
+	if (src->resolvers)
+		put_list(b, "resolver", src->resolvers);
+	bawn_buf_puts(b, "}}");
+}
+
+static int wait_for(int fd, short what, int ms)
+{
+	struct pollfd p = {.fd = fd, .events = what};
+	int r;
+
+	do
+		r = poll(&p, 1, ms);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : r == 0 ? -ETIMEDOUT : 0;
+}
+
+/* One message, with a descriptor if `pass` is one. */
+static int send_message(
+	struct bawn_egress *e, char *text, size_t len, int pass, struct bawn_error *err)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec iov = {.iov_base = text, .iov_len = len};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	ssize_t n;
+
+	if (pass >= 0) {
+		struct cmsghdr *c;
+
+		msg.msg_control = control.space;
+		msg.msg_controllen = sizeof(control.space);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &pass, sizeof(int));
+	}
+	for (;;) {
+		n = sendmsg(e->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n >= 0)
+			return 0;
+		if (errno == EAGAIN && wait_for(e->fd, POLLOUT, SEND_MS) == 0)
+			continue;
+		if (errno != EINTR)
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "talking to '%s': %m", PROGRAM);
+	}
+}
+
+static int send_config(struct bawn_egress *e, const struct bawn_egress_source *src,
+	const char *token, struct bawn_error *err)
+{
+	_cleanup_buf_ struct bawn_buf b = {.max = BAWN_EGRESS_MSG_MAX + 1};
+	int r;
+
+	put_config(&b, src, token);
+	if (b.failed || b.len > BAWN_EGRESS_MSG_MAX)
+		return bawn_fail(err, BAWN_ERR_POLICY, -E2BIG,
+			"the rules for hosts are longer than %d bytes", BAWN_EGRESS_MSG_MAX);
+	r = send_message(e, b.data, b.len, -1, err);
+	explicit_bzero(b.data, b.len); /* the token */
+	return r;
+}
+
+/* Beside us, as in a build directory; else where it is installed. */
+static int find_program(char *dst, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", dst, size - sizeof("/" PROGRAM));
+	char *slash;
+
+	if (n > 0) {
+		dst[n] = '\0';
+		slash = strrchr(dst, '/');
+		if (slash) {
+			memcpy(slash, "/" PROGRAM, sizeof("/" PROGRAM));
+			if (access(dst, X_OK) == 0)
+				return 0;
+		}
+	}
+	(void)snprintf(dst, size, "%s", BAWN_LIBEXECDIR "/" PROGRAM);
+	return access(dst, X_OK) == 0 ? 0 : -errno;
+}
+
+/* Nothing of ours goes along: no environment, no signal dispositions, no terminal's signals. */
+static int start(const char *path, int control, pid_t *ret)
+{
+	char name[] = PROGRAM;
+	char *argv[] = {name, NULL};
+	char *envp[] = {NULL};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int r;
+
+	(void)sigemptyset(&none);
+	(void)sigfillset(&all);
+	r = posix_spawn_file_actions_init(&files);
+	if (r)
+		return -r;
+	r = posix_spawnattr_init(&attr);
+	if (r) {
+		(void)posix_spawn_file_actions_destroy(&files);
+		return -r;
+	}
+	/* first the pair: it may be one of the descriptors that follow */
+	r = posix_spawn_file_actions_adddup2(&files, control, BAWN_EGRESS_CONTROL_FD);
+	for (int fd = 0; !r && fd < 3; fd++)
+		r = posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
+	if (!r)
+		r = posix_spawnattr_setflags(&attr,
+			POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+	if (!r)
+		r = posix_spawnattr_setsigmask(&attr, &none);
+	if (!r)
+		r = posix_spawnattr_setsigdefault(&attr, &all);
+	if (!r)
+		r = posix_spawn(ret, path, &files, &attr, argv, envp);
+	(void)posix_spawnattr_destroy(&attr);
+	(void)posix_spawn_file_actions_destroy(&files);
+	return -r;
+}
+
+/* Its end must not be a descriptor that the standard ones or the control one replace. */
+static int make_pair(int sv[2])
+{
+	int size = SOCKET_BUF;
+	int high;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) < 0)
+		return -errno;
+	high = fcntl(sv[1], F_DUPFD_CLOEXEC, BAWN_EGRESS_CONTROL_FD + 1);
+	(void)close(sv[1]);
+	sv[1] = high;
+	if (high < 0)
+		return -errno;
+	for (int i = 0; i < 2; i++) {
+		(void)setsockopt(sv[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+		(void)setsockopt(sv[i], SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	}
+	return 0;
+}
+
+int bawn_egress_spawn(const struct bawn_egress_source *src, const char *token,
+	struct bawn_egress **ret, struct bawn_error *err)
+{
+	char path[4096];
+	int sv[2] = {-1, -1};
+	struct bawn_egress *e;
+	int r = find_program(path, sizeof(path));
+
+	if (r < 0)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, r,
+			"'%s' is neither beside this program nor in '%s'; without it there is no "
+			"network",
+			PROGRAM, BAWN_LIBEXECDIR);
+	e = calloc(1, sizeof(*e));
+	if (e)
+		e->packet = malloc(BAWN_EGRESS_MSG_MAX + 1);
+	if (!e || !e->packet) {
+		free(e);
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	}
+	e->fd = -1;
+	r = make_pair(sv);
+	if (r == 0)
+		r = start(path, sv[1], &e->pid);
+	e->fd = sv[0];
+	if (sv[1] >= 0)
+		(void)close(sv[1]);
+	if (r < 0) {
+		errno = -r;
+		r = bawn_fail(err, BAWN_ERR_BACKEND, r, "starting '%s': %m", path);
+	} else {
+		r = send_config(e, src, token, err);
+	}
+	if (r < 0) {
+		(void)bawn_egress_free(e);
+		return r;
+	}
+	*ret = e;
+	return 0;
+}
+
+int bawn_egress_listen(
+	struct bawn_egress *e, const char *kind, uint16_t port, int fd, struct bawn_error *err)
+{
+	char text[96];
+	int n = snprintf(text, sizeof(text), "{\"listen\":\"%s\",\"port\":%u}", kind, port);
+
+	if (n < 0 || (size_t)n >= sizeof(text))
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -EINVAL, "no listener '%s'", kind);
+	return send_message(e, text, (size_t)n, fd, err);
+}
+
+static int send_word(struct bawn_egress *e, const char *word, struct bawn_error *err)
+{
+	char text[32];
+	int n = snprintf(text, sizeof(text), "{\"%s\":true}", word);
+
+	return n < 0 ? -EIO : send_message(e, text, (size_t)n, -1, err);
+}
+
+int bawn_egress_reload(struct bawn_egress *e, const struct bawn_egress_source *src,
+	const char *token, struct bawn_error *err)
+{
+	return send_config(e, src, token, err);
+}
+
+int bawn_egress_ask_stats(struct bawn_egress *e, bool stop, struct bawn_error *err)
+{
+	return send_word(e, stop ? "stop" : "stats", err);
+}
+
+int bawn_egress_fd(const struct bawn_egress *e)
+{
+	return e->fd;
+}
+
+/* The next object the door sent, or NULL with 0 (none now), -EPIPE (it is gone) or an error. */
+static int next_object(struct bawn_egress *e, json_t **ret)
+{
+	char *line, *end;
+
+	*ret = NULL;
+	if (e->at >= e->len) {
+		ssize_t n;
+
+		do
+			n = recv(e->fd, e->packet, BAWN_EGRESS_MSG_MAX, MSG_DONTWAIT);
+		while (n < 0 && errno == EINTR);
+		if (n < 0 && errno == EAGAIN)
+			return 0;
+		if (n <= 0)
+			return -EPIPE;
+		e->at = 0;
+		e->len = (size_t)n;
+	}
+	line = e->packet + e->at;
+	end = memchr(line, '\n', e->len - e->at);
+	if (!end)
+		end = e->packet + e->len;
+	e->at = (size_t)(end - e->packet) + 1;
+	*ret = json_loadb(line, (size_t)(end - line), JSON_REJECT_DUPLICATES, NULL);
+	return *ret ? 0 : -EPROTO;
+}
+
+static inline void cleanup_json_p(json_t **j)
+{
+	json_decref(*j);
+}
+
+int bawn_egress_go(struct bawn_egress *e, struct bawn_error *err)
+{
+	int64_t end = bawn_now_ms() + READY_MS;
+	int r = send_word(e, "go", err);
+
+	/* What it sent before it went is more telling than that it went. */
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+		return r;
+	for (;;) {
+		_cleanup_(cleanup_json_p) json_t *o = NULL;
+		const char *why;
+
+		r = next_object(e, &o);
+		if (r < 0)
+			return bawn_fail(err, BAWN_ERR_BACKEND, r, "'%s' ended before it was ready",
+				PROGRAM);
+		why = json_string_value(json_object_get(o, "error"));
+		if (why)
+			return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "egress: %s", why);
+		if (json_is_true(json_object_get(o, "ready")))
+			return 0;
+		if (o)
+			continue;
+		r = (int)(end - bawn_now_ms());
+		r = r > 0 ? wait_for(e->fd, POLLIN, r) : -ETIMEDOUT;
+		if (r < 0)
+			return bawn_fail(err, BAWN_ERR_BACKEND, r, "'%s' was not ready in %d s",
+				PROGRAM, READY_MS / 1000);
+	}
+}
+
+static void copy(char *dst, size_t size, const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	(void)snprintf(dst, size, "%s", s ? s : "");
+}
+
+static uint64_t number(const json_t *o, const char *key)
+{
+	json_int_t v = json_integer_value(json_object_get(o, key));
+
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+static void read_counts(const json_t *o, struct bawn_egress_event *ret)
+{
+	ret->port = (uint16_t)number(o, "port");
+	ret->sent = number(o, "sent");
+	ret->received = number(o, "received");
+	ret->ms = number(o, "ms");
+	ret->n_allowed = number(o, "allowed");
+	ret->n_blocked = number(o, "blocked");
+}
+
+static void read_event(const json_t *o, struct bawn_egress_event *ret)
+{
+	const char *decision = json_string_value(json_object_get(o, "decision"));
+
+	read_counts(o, ret);
+	if (decision) {
+		ret->kind = BAWN_EGRESS_DECISION;
+		ret->allowed = !strcmp(decision, "allow");
+		copy(ret->host, sizeof(ret->host), o, "host");
+		copy(ret->way, sizeof(ret->way), o, "way");
+		copy(ret->method, sizeof(ret->method), o, "method");
+		copy(ret->address, sizeof(ret->address), o, "address");
+		copy(ret->rule, sizeof(ret->rule), o, "rule");
+		copy(ret->reason, sizeof(ret->reason), o, "reason");
+	} else if (json_object_get(o, "closed")) {
+		ret->kind = BAWN_EGRESS_CLOSED_CONN;
+		copy(ret->host, sizeof(ret->host), o, "closed");
+	} else if (json_object_get(o, "host")) {
+		ret->kind = BAWN_EGRESS_HOST;
+		copy(ret->host, sizeof(ret->host), o, "host");
+	} else if (json_object_get(o, "stats")) {
+		ret->kind = BAWN_EGRESS_STATS;
+		read_counts(json_object_get(o, "stats"), ret);
+	} else if (json_object_get(o, "dropped")) {
+		ret->kind = BAWN_EGRESS_DROPPED;
+		ret->n_blocked = number(o, "dropped");
+	} else if (json_object_get(o, "reloaded") || json_object_get(o, "error")) {
+		ret->kind = BAWN_EGRESS_RELOADED;
+		ret->allowed = json_is_true(json_object_get(o, "reloaded"));
+		copy(ret->reason, sizeof(ret->reason), o, "error");
+	}
+}
+
+int bawn_egress_next(struct bawn_egress *e, struct bawn_egress_event *ret, struct bawn_error *err)
+{
+	_cleanup_(cleanup_json_p) json_t *o = NULL;
+	int r = e->gone ? -EPIPE : next_object(e, &o);
+
+	*ret = (struct bawn_egress_event){.kind = BAWN_EGRESS_NOTHING};
+	if (r == -EPROTO)
+		return bawn_fail(err, BAWN_ERR_BACKEND, r, "'%s' sent what is not JSON", PROGRAM);
+	if (r < 0) {
+		e->gone = true;
+		ret->kind = e->gone_told ? BAWN_EGRESS_NOTHING : BAWN_EGRESS_GONE;
+		e->gone_told = true;
+		return 0;
+	}
+	if (o)
+		read_event(o, ret);
+	return 0;
+}
+
+struct bawn_egress *bawn_egress_free(struct bawn_egress *e)
+{
+	if (!e)
+		return NULL;
+	if (e->fd >= 0)
+		(void)close(e->fd);
+	if (e->pid > 0) {
+		pid_t r;
+
+		(void)kill(e->pid, SIGKILL);
+		do
+			r = waitpid(e->pid, NULL, 0);
+		while (r < 0 && errno == EINTR);
+	}
+	free(e->packet);
+	free(e);
+	return NULL;
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of a connection: what it waits for, how long, and its end. Each event reads once, does
+ * what can be done, writes what can be written, and only then asks the kernel for what is missing;
+ * a request on a connection that keeps up costs two reads and two writes.
+ */
+#include <errno.h>
+
+#include <netinet/tcp.h>
+
+#include "egress/door.h"
+
+#define LINGER_MS 2000
+
+int64_t door_now(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void conn_wait(struct door_conn *c, int64_t ms)
+{
+	c->deadline = door_now() + ms;
+}
+
+/* Something moved. A head, though, has a time for all of it: bytes do not extend that. */
+static void conn_active(struct door_conn *c)
+{
+	bool in_head = c->phase == DOOR_TALK && !c->x.down_started && c->down.len;
+
+	if ((c->phase == DOOR_RAW || c->phase == DOOR_TALK) && !in_head)
+		conn_wait(c, c->door->config.timeouts.idle);
+	else if ((c->phase == DOOR_HEAD || c->phase == DOOR_HELLO) && !c->up.len)
+		conn_wait(c, c->door->config.timeouts.head);
+}
+
+static void watch(struct event *e, bool *on, bool want)
+{
+	if (*on == want)
+		return;
+	/* an event that cannot be added leaves the connection to its deadline */
+	if (want)
+		(void)event_add(e, NULL);
+	else
+		(void)event_del(e);
+	*on = want;
+}
+
+/* Is there anything the client may say now, and room for it? */
+static bool wants_client(const struct door_conn *c)
+{
+	if (c->up.eof)
+		return false;
+	switch (c->phase) {
+	case DOOR_RAW:
+		return !lane_pending(&c->up);
+	case DOOR_LINGER:
+		return true;
+	case DOOR_TALK:
+		/* a pipelined request waits for its turn */
+		return c->up.len < DOOR_BLOCK && (!c->x.up_done || !c->up.len);
+	case DOOR_FIRST:
+	case DOOR_HEAD:
+	case DOOR_SOCKS:
+	case DOOR_WAIT:
+	case DOOR_HELLO:
+	case DOOR_DNS:
+		return c->up.len < DOOR_BLOCK;
+	case DOOR_DEAD:
+		break;
+	}
+	return false;
+}
+
+static bool wants_upstream(const struct door_conn *c)
+{
+	if (c->upstream.fd < 0 || c->down.eof)
+		return false;
+	switch (c->phase) {
+	case DOOR_RAW:
+	case DOOR_HELLO:
+		return !lane_pending(&c->down);
+	case DOOR_TALK:
+		return c->down.len < DOOR_BLOCK;
+	case DOOR_HEAD:
+		return true; /* idle: it may only close */
+	case DOOR_FIRST:
+	case DOOR_SOCKS:
+	case DOOR_WAIT:
+	case DOOR_DNS:
+	case DOOR_LINGER:
+	case DOOR_DEAD:
+		break;
+	}
+	return false;
+}
+
+static void conn_watch(struct door_conn *c)
+{
+	watch(&c->client.rd, &c->client.reading, wants_client(c));
+	watch(&c->client.wr, &c->client.writing, lane_pending(&c->down));
+	if (c->upstream.fd < 0)
+		return;
+	watch(&c->upstream.rd, &c->upstream.reading, wants_upstream(c));
+	watch(&c->upstream.wr, &c->upstream.writing, c->phase == DOOR_WAIT || lane_pending(&c->up));
+}
+
+/* One step of the phase at hand; it may change the phase. */
+static void step(struct door_conn *c)
+{
+	switch (c->phase) {
+	case DOOR_FIRST:
+		if (c->up.len)
+			c->phase = c->up.in[0] == 4 || c->up.in[0] == 5 ? DOOR_SOCKS : DOOR_HEAD;
+		else if (c->up.eof)
+			conn_close(c);
+		break;
+	case DOOR_HEAD:
+		forward_head(c);
+		break;
+	case DOOR_SOCKS:
+		socks_step(c);
+		break;
+	case DOOR_TALK:
+		forward_talk(c);
+		break;
+	case DOOR_HELLO:
+		tunnel_check(c);
+		break;
+	case DOOR_DNS:
+		dnsd_tcp(c);
+		break;
+	case DOOR_LINGER:
+		if (c->up.len)
+			lane_consume(&c->up, c->up.len);
+		if (c->up.eof && !lane_pending(&c->down))
+			conn_close(c);
+		break;
+	case DOOR_WAIT:
+	case DOOR_RAW:
+	case DOOR_DEAD:
+		break;
+	}
+}
+
+static void flush(struct door_conn *c)
+{
+	if (!lane_flush(c, &c->down, c->client.fd)) {
+		conn_close(c);
+		return;
+	}
+	if (c->phase == DOOR_WAIT || c->upstream.fd < 0)
+		return;
+	/* a server may answer and close without reading everything; its answer still counts */
+	if (!lane_flush(c, &c->up, c->upstream.fd) && c->phase != DOOR_TALK)
+		conn_close(c);
+}
+
+void conn_advance(struct door_conn *c)
+{
+	enum door_phase before;
+
+	do {
+		before = c->phase;
+		step(c);
+		if (c->phase == DOOR_DEAD)
+			return;
+		flush(c);
+	} while (c->phase != before && c->phase != DOOR_DEAD);
+	if (c->phase == DOOR_RAW)
+		tunnel_settle(c);
+	if (c->phase == DOOR_LINGER && !lane_pending(&c->down) && !c->down.shut) {
+		c->down.shut = true;
+		(void)shutdown(c->client.fd, SHUT_WR);
+	}
+	if (c->phase != DOOR_DEAD)
+		conn_watch(c);
+}
+
+static void on_client_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct door_conn *c = arg;
+
+	(void)what;
+	conn_active(c);
+	if (c->phase == DOOR_RAW) {
+		tunnel_pump(c, &c->up);
+	} else if (!lane_fill(c, &c->up, fd)) {
+		conn_close(c);
+		return;
+	}
+	if (c->phase != DOOR_DEAD)
+		conn_advance(c);
+}
+
+static void on_client_writable(evutil_socket_t fd, short what, void *arg)
+{
+	struct door_conn *c = arg;
+
+	(void)what;
+	(void)fd;
+	if (c->phase == DOOR_RAW || c->phase == DOOR_HELLO)
+		tunnel_pump(c, &c->down);
+	if (c->phase == DOOR_DEAD)
+		return;
+	flush(c);
+	if (c->phase != DOOR_DEAD)
+		conn_advance(c);
+}
+
+/* A server that talks while nothing was asked of it, or that goes away. */
+static void idle_upstream(struct door_conn *c)
+{
+	conn_close_upstream(c);
+	if (c->pinned) { /* there is no other place this could go to */
+		if (c->up.len)
+			conn_finish(c);
+		else
+			conn_close(c);
+	}
+}
+
+static void on_upstream_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct door_conn *c = arg;
+	bool first = c->phase == DOOR_TALK && !c->x.down_started && !c->down.len;
+
+	(void)what;
+	if (c->phase == DOOR_HEAD) {
+		idle_upstream(c);
+		if (c->phase != DOOR_DEAD)
+			conn_advance(c);
+		return;
+	}
+	conn_active(c);
+	if (c->phase == DOOR_RAW || c->phase == DOOR_HELLO)
+		tunnel_pump(c, &c->down);
+	else if (!lane_fill(c, &c->down, fd))
+		c->down.eof = true;
+	else if (first && c->down.len)
+		conn_wait(c, c->door->config.timeouts.head);
+	if (c->phase != DOOR_DEAD)
+		conn_advance(c);
+}
+
+static void on_upstream_writable(evutil_socket_t fd, short what, void *arg)
+{
+	struct door_conn *c = arg;
+
+	(void)what;
+	(void)fd;
+	if (c->phase == DOOR_WAIT)
+		dial_writable(c);
+	else if (c->phase == DOOR_RAW)
+		tunnel_pump(c, &c->up);
+	if (c->phase != DOOR_DEAD)
+		conn_advance(c);
+}
+
+static void side_assign(struct door_conn *c, struct door_side *s, int fd, event_callback_fn rd,
+	event_callback_fn wr)
+{
+	s->fd = fd;
+	s->reading = s->writing = false;
+	(void)event_assign(&s->rd, c->door->base, fd, EV_READ | EV_PERSIST, rd, c);
+	(void)event_assign(&s->wr, c->door->base, fd, EV_WRITE | EV_PERSIST, wr, c);
+}
+
+static void side_close(struct door_side *s)
+{
+	if (s->fd < 0)
+		return;
+	watch(&s->rd, &s->reading, false);
+	watch(&s->wr, &s->writing, false);
+	(void)close(s->fd);
+	s->fd = -1;
+}
+
+static void drop_upstream(struct door_conn *c)
+{
+	c->door->n_upstreams -= c->upstream.fd >= 0;
+	side_close(&c->upstream);
+}
+
+void conn_attach_upstream(struct door_conn *c, int fd)
+{
+	drop_upstream(c);
+	c->door->n_upstreams++;
+	side_assign(c, &c->upstream, fd, on_upstream_readable, on_upstream_writable);
+}
+
+void conn_close_upstream(struct door_conn *c)
+{
+	if (c->upstream.fd >= 0 && c->phase != DOOR_WAIT) {
+		report_closed(c->door, c);
+		c->up.total = c->down.total = 0;
+	}
+	drop_upstream(c);
+	lane_done(&c->down);
+	c->up.broken = false;
+	c->up.shut = false;
+}
+
+void conn_new(struct door_listener *l, int fd)
+{
+	struct door *d = l->door;
+	struct door_conn *c = calloc(1, sizeof(*c));
+	int one = 1;
+
+	if (!c) {
+		(void)close(fd);
+		return;
+	}
+	c->door = d;
+	c->listener = l;
+	c->upstream.fd = -1;
+	c->up.pipe = c->down.pipe = (struct door_lane_pipe){{-1, -1}};
+	c->started = door_now();
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	side_assign(c, &c->client, fd, on_client_readable, on_client_writable);
+	LIST_INSERT_HEAD(&d->conns, c, link);
+	l->conns++;
+	if (!d->n_conns++) {
+		struct timeval tick = {.tv_usec = 250000};
+
+		(void)event_add(&d->sweep_event, &tick);
+	}
+	d->served++;
+	conn_wait(c, d->config.timeouts.head);
+	if (l->kind == DOOR_CAPTURE) {
+		c->entry = DOOR_BY_CAPTURE;
+		capture_start(c);
+	} else if (l->kind == DOOR_LOOPBACK) {
+		c->entry = DOOR_BY_LOOPBACK;
+		c->port = l->port;
+		dial_loopback(c);
+	} else {
+		c->phase = l->kind == DOOR_DNS_TCP ? DOOR_DNS : DOOR_FIRST;
+	}
+	if (c->phase != DOOR_DEAD)
+		conn_watch(c);
+}
+
+void conn_close(struct door_conn *c)
+{
+	struct door *d = c->door;
+
+	if (c->phase == DOOR_DEAD)
+		return;
+	dial_cancel(c);
+	conn_close_upstream(c);
+	side_close(&c->client);
+	lane_done(&c->up);
+	lane_done(&c->down);
+	c->phase = DOOR_DEAD;
+	LIST_REMOVE(c, link);
+	LIST_INSERT_HEAD(&d->dead, c, link);
+	c->listener->conns--;
+	if (!--d->n_conns)
+		(void)event_del(&d->sweep_event);
+}
+
+void conn_reset(struct door_conn *c)
+{
+	struct linger now = {.l_onoff = 1};
+
+	(void)setsockopt(c->client.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	conn_close(c);
+}
+
+void conn_finish(struct door_conn *c)
+{
+	char *head = TAKE_PTR(c->down.head); /* last words stay, the server's bytes do not */
+	size_t at = c->down.head_at, len = c->down.head_len;
+
+	dial_cancel(c);
+	conn_close_upstream(c);
+	c->down.head = head;
+	c->down.head_at = at;
+	c->down.head_len = len;
+	c->down.shut = false;
+	c->phase = DOOR_LINGER;
+	conn_wait(c, LINGER_MS);
+}
+
+void conn_sweep(struct door *d)
+{
+	int64_t now = door_now();
+	struct door_conn *c, *next;
+
+	for (c = LIST_FIRST(&d->conns); c; c = next) {
+		next = LIST_NEXT(c, link);
+		if (now < c->deadline)
+			continue;
+		if (c->phase == DOOR_WAIT) {
+			dial_timeout(c);
+		} else if (c->phase == DOOR_HEAD && c->up.len) {
+			conn_refuse(c, 408, "the request did not arrive in time");
+		} else if (c->phase == DOOR_TALK && !c->x.down_started) {
+			conn_refuse(c, 504, "the server did not answer in time");
+		} else {
+			conn_close(c);
+		}
+		if (c->phase != DOOR_DEAD)
+			conn_advance(c);
+	}
+}
+
+void conn_free_dead(struct door *d)
+{
+	struct door_conn *c;
+
+	while ((c = LIST_FIRST(&d->dead))) {
+		LIST_REMOVE(c, link);
+		free(c);
+	}
+}

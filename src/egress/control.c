@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the host says. It is the only one who may say anything here; still, what makes no sense ends
+ * the door, and so does the end of the conversation: no network is better than one nobody watches.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "egress/door.h"
+
+static inline void cleanup_json_p(json_t **j)
+{
+	json_decref(*j);
+}
+
+/* One message and the descriptor that came with it. 0: none now. */
+static ssize_t receive(struct door *d, char *text, size_t size, int *ret_fd)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int) * 4)];
+	} control = {0};
+	struct iovec iov = {.iov_base = text, .iov_len = size};
+	struct msghdr msg = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.space,
+		.msg_controllen = sizeof(control.space)};
+	ssize_t n = recvmsg(d->control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c;
+
+	*ret_fd = -1;
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (n == 0 || msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		return -EPIPE;
+	for (c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+			c->cmsg_len == CMSG_LEN(sizeof(int)))
+			memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
+	return n;
+}
+
+/* Rules and budgets change for what comes; what is established stays. */
+static int take_config(struct door *d, json_t *json, struct bawn_error *err)
+{
+	struct door_config fresh = {0};
+	int r = door_config_parse(json, &fresh, err);
+
+	if (r >= 0)
+		r = resolver_configure(d->resolver, &fresh, err);
+	if (r < 0) {
+		door_config_done(&fresh);
+		return r;
+	}
+	door_config_done(&d->config);
+	d->config = fresh;
+	return 0;
+}
+
+static int take_go(struct door *d, struct bawn_error *err)
+{
+	int r;
+
+	if (!d->config.rules)
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -EPROTO, "go before config");
+	r = sandbox_enter(err);
+	if (r < 0)
+		return r;
+	r = listener_start(d, err);
+	if (r < 0)
+		return r;
+	d->going = true;
+	report_word(d, "ready");
+	return 0;
+}
+
+static int obey(struct door *d, const json_t *o, int *fd, struct bawn_error *err)
+{
+	json_t *config = json_object_get(o, "config");
+	const char *kind = json_string_value(json_object_get(o, "listen"));
+	bool again = d->config.rules;
+	int r;
+
+	if (config) {
+		r = take_config(d, config, err);
+		if (r < 0 && !again)
+			return r;
+		if (r < 0) /* the old rules stay */
+			report_error(d, err->msg);
+		else if (again)
+			report_word(d, "reloaded");
+		return 0;
+	}
+	if (kind && !d->going && *fd >= 0) {
+		json_int_t port = json_integer_value(json_object_get(o, "port"));
+
+		return listener_add(d, kind, (uint16_t)port, TAKE_FD(*fd), err);
+	}
+	if (json_is_true(json_object_get(o, "go")) && !d->going)
+		return take_go(d, err);
+	if (json_is_true(json_object_get(o, "stats")) || json_is_true(json_object_get(o, "stop"))) {
+		report_stats(d);
+		d->stopping = json_is_true(json_object_get(o, "stop"));
+		return 0;
+	}
+	return bawn_fail(err, BAWN_ERR_INTERNAL, -EPROTO, "a message that makes no sense now");
+}
+
+void door_control_read(struct door *d)
+{
+	static char text[BAWN_EGRESS_MSG_MAX];
+
+	while (!d->stopping) {
+		_cleanup_(cleanup_json_p) json_t *o = NULL;
+		_cleanup_close_ int fd = -1;
+		struct bawn_error err = {0};
+		ssize_t n = receive(d, text, sizeof(text), &fd);
+
+		if (n == 0)
+			return;
+		if (n < 0) {
+			d->stopping = true;
+			return;
+		}
+		o = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, NULL);
+		explicit_bzero(text, (size_t)n); /* the token */
+		if (!o)
+			(void)bawn_fail(&err, BAWN_ERR_INTERNAL, -EPROTO, "not JSON");
+		if (!o || obey(d, o, &fd, &err) < 0) {
+			report_error(d, err.msg);
+			d->stopping = true;
+		}
+	}
+}
