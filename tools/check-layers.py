@@ -17,7 +17,7 @@ ALLOWED = {  # folder: what it may include besides itself
     "verdict": INSPECT,
     "plan": VERDICT,
     "backend": {"base", "plan", "call", "policy"},  # words of the plan; the policy itself is never read
-    "supervise": {"base", "plan", "backend"},
+    "supervise": {"base", "call", "plan", "backend"},
     "result": {"base", "call", "verdict", "plan", "backend", "supervise", "policy"},
     "audit": BASE,
     "egress": BASE,  # the door: a process of its own

@@ -128,6 +128,10 @@ int cli_run_input(struct cli *cli, struct bawn_run_input *ret, struct bawn_error
 /* The policy source alone, workspace resolved. */
 int cli_policy_source(struct cli *cli, struct bawn_policy_source *ret, struct bawn_error *err);
 
+/* cmd_run.c: run or guard the command that was given */
+extern const struct cli_opt cli_result_opts[]; /* what becomes of the result */
+int cli_run_command(struct cli *cli, bool guard, struct bawn_error *err);
+
 /* help.c */
 void cli_help(const struct cli_cmd *cmd, struct bawn_buf *out); /* NULL: the overview */
 /* Number of options, over all tables of a verb; NULL past the end. */
@@ -168,5 +172,5 @@ void cli_explain_controls(struct cli *cli, const struct bawn_explanation *ex);
 void cli_explain_json_controls(struct bawn_buf *b, const struct bawn_explanation *ex);
 
 /* cmd_*.c */
-extern const struct cli_cmd cli_cmd_run, cli_cmd_explain, cli_cmd_doctor, cli_cmd_policy,
-	cli_cmd_audit, cli_cmd_help, cli_cmd_version, cli_cmd_completion;
+extern const struct cli_cmd cli_cmd_run, cli_cmd_guard, cli_cmd_explain, cli_cmd_doctor,
+	cli_cmd_policy, cli_cmd_audit, cli_cmd_help, cli_cmd_version, cli_cmd_completion;

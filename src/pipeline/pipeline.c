@@ -11,6 +11,8 @@
 #include "base/cleanup.h"
 #include "pipeline/choose.h"
 #include "pipeline/record.h"
+#include "pipeline/vet.h"
+#include "supervise/pass.h"
 
 struct run {
 	struct bawn_arena *a;
@@ -22,12 +24,39 @@ struct run {
 	const char *own[3]; /* the audit log and its head */
 };
 
+/* inspect → verdict → decision */
+static int vet(struct run *x)
+{
+	struct bawn_result *r = x->r;
+	const struct bawn_call *c = r->call;
+	struct bawn_tool_use use = {.tool = c->tool, .command = c->text};
+	struct bawn_subject sub = bawn_call_subject(c);
+	struct bawn_vet_input in = {
+		.tool = c->tool,
+		.agent = c->agent,
+		.session = c->session,
+		.session_dir = x->in->session_dir,
+		.use = x->in->guard ? &use : NULL,
+		.subjects = &sub,
+		.n_subjects = 1,
+	};
+	int e = bawn_vet(x->a, r->policy, &in, &r->verdict, &r->decision, &r->error);
+
+	if (e < 0)
+		return e;
+	r->guarded = x->in->guard;
+	/* `run` confines whatever the verdict is; only the policy's own rules stop it */
+	if (r->guarded ? bawn_decision_does(&r->decision) == BAWN_ACTION_BLOCK : r->verdict.blocked)
+		return bawn_fail(&r->error, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
+	r->passed = r->guarded && bawn_decision_does(&r->decision) != BAWN_ACTION_CONSTRAIN;
+	return 0;
+}
+
 /* call → policy → inspect → verdict */
 static int understand(struct run *x)
 {
 	struct bawn_result *r = x->r;
 	struct bawn_policy_source src = x->in->policy;
-	struct bawn_findings found = {0};
 	int e;
 
 	e = bawn_call_make(x->a, &x->in->call, &r->call, &r->error);
@@ -35,17 +64,7 @@ static int understand(struct run *x)
 		return e;
 	src.workspace = r->call->workspace;
 	e = bawn_policy_load(x->a, &src, &r->policy, &r->error);
-	if (e < 0)
-		return e;
-	e = bawn_inspect_call(x->a, r->policy, r->call, &found, &r->error);
-	if (e < 0)
-		return e;
-	e = bawn_verdict_make(r->policy, &found, &r->verdict, &r->error);
-	if (e < 0)
-		return e;
-	if (r->verdict.blocked)
-		return bawn_fail(&r->error, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
-	return 0;
+	return e < 0 ? e : vet(x);
 }
 
 /* plan → backend, for one candidate */
@@ -172,6 +191,24 @@ static int execute(struct run *x)
 	return e;
 }
 
+/* The verdict lets it through: no wall, as if we were not there, but recorded. */
+static int let_through(struct run *x)
+{
+	struct bawn_result *r = x->r;
+	struct bawn_error audit_err = {0};
+	int e = bawn_record_start(x->audit, r, &r->error);
+
+	if (e < 0)
+		return bawn_error_wrap(&r->error, "nothing was run");
+	r->started = true;
+	e = bawn_pass_through(r->call, &x->in->outlets, &r->outcome, &r->error);
+	if (bawn_record_end(x->audit, r, &audit_err) < 0)
+		add_note(r,
+			bawn_arena_printf(x->a, "the end of this run is not in the audit log: %s",
+				audit_err.msg));
+	return e;
+}
+
 static int refused(struct run *x, int e)
 {
 	struct bawn_error why = x->r->error;
@@ -197,10 +234,13 @@ int bawn_pipeline_run(
 	e = understand(&x);
 	if (e >= 0)
 		e = open_audit(&x);
-	if (e >= 0)
+	if (e >= 0 && ret->passed) {
+		e = let_through(&x);
+	} else if (e >= 0) {
 		e = wall_in(&x);
-	if (e >= 0)
-		e = execute(&x);
+		if (e >= 0)
+			e = execute(&x);
+	}
 	if (e < 0)
 		e = refused(&x, e);
 	bawn_stdio_done(&x.stdio);

@@ -61,7 +61,16 @@ int bawn_record_start(struct bawn_audit *au, const struct bawn_result *r, struct
 	_cleanup_buf_ struct bawn_buf b = {0};
 
 	put_call(&b, "start", r);
-	put(&b, "action", r->plan->demanded & BAWN_CTL_SYSCALLS ? "CONSTRAIN" : "ALLOW");
+	if (r->guarded) {
+		put(&b, "action", bawn_decision_name(&r->decision));
+		put(&b, "would", bawn_action_name(r->decision.would));
+	} else {
+		put(&b, "action", r->plan->demanded & BAWN_CTL_SYSCALLS ? "CONSTRAIN" : "ALLOW");
+	}
+	if (r->passed) {
+		put(&b, "adapter", "none");
+		return append(au, &b, err);
+	}
 	put(&b, "adapter", r->backend);
 	put(&b, "level", r->level);
 	put(&b, "reason", r->reason);
@@ -96,7 +105,7 @@ int bawn_record_end(struct bawn_audit *au, const struct bawn_result *r, struct b
 	put(&b, "event", "end");
 	put(&b, "run", r->call->run_id);
 	put(&b, "policy_sha256", r->policy->digest);
-	put(&b, "adapter", r->backend);
+	put(&b, "adapter", r->passed ? "none" : r->backend);
 	put(&b, "outcome",
 		o->limit                    ? "limit"
 		: o->exec_errno             ? "not-executed"
@@ -122,6 +131,8 @@ int bawn_record_refusal(struct bawn_audit *au, const struct bawn_result *r, stru
 
 	put_call(&b, blocked ? "blocked" : "refused", r);
 	put(&b, "action", "BLOCK");
+	if (r->guarded)
+		put(&b, "would", bawn_action_name(r->decision.would));
 	if (r->backend)
 		put(&b, "adapter", r->backend);
 	put(&b, "error", bawn_errkind_name(r->error.kind));

@@ -307,3 +307,11 @@ int bawn_named_merge(
 	}
 	return 0;
 }
+
+const char *bawn_policy_named(const struct bawn_policy *p, const char *key)
+{
+	for (size_t i = 0; i < p->named.n; i++)
+		if (!strcmp(p->named.v[i].key, key))
+			return p->named.v[i].value;
+	return NULL;
+}

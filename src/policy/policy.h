@@ -174,6 +174,10 @@ int bawn_policy_show(const struct bawn_policy *p, bool json, struct bawn_buf *ou
 /* A commented policy.yaml with every setting at its default. */
 int bawn_policy_template(struct bawn_buf *out);
 
+/* The value of a setting with a free name ("tools.Bash.suspicious_threshold"), NULL if nobody set
+ * it. */
+const char *bawn_policy_named(const struct bawn_policy *p, const char *key);
+
 const char *bawn_layer_name(enum bawn_layer layer);
 const char *bawn_enum_name(const char *type, unsigned value); /* ("netmode", 3) -> "deny" */
 

@@ -107,6 +107,15 @@ static void put_walls(const struct bawn_result *r, struct bawn_buf *b)
 	bawn_buf_puts(b, "}");
 }
 
+static void put_action(const struct bawn_result *r, struct bawn_buf *b)
+{
+	if (!r->guarded)
+		return;
+	put_str(b, "action", bawn_decision_name(&r->decision));
+	put_str(b, "would", bawn_action_name(r->decision.would));
+	put_bool(b, "dry_run", r->decision.dry_run);
+}
+
 static void put_finding(const struct bawn_finding *f, struct bawn_buf *b)
 {
 	bawn_buf_puts(b, "{");
@@ -256,6 +265,7 @@ int bawn_result_json(const struct bawn_result *r, const struct bawn_buf *out,
 	bawn_buf_puts(ret, "{\"schema\":\"bawn/result/v1\"");
 	put_ending(r, ret);
 	put_walls(r, ret);
+	put_action(r, ret);
 	put_verdict(&r->verdict, ret);
 	put_str(ret, "policy_sha256", r->policy ? r->policy->digest : NULL);
 	put_str(ret, "run", r->call ? r->call->run_id : NULL);

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "supervise/supervise.h"
+#include "verdict/act.h"
 #include "verdict/verdict.h"
 
 /* Exit statuses of `bawn run`; otherwise the command's own. */
@@ -22,7 +23,10 @@ struct bawn_result {
 	const struct bawn_plan *plan;
 	char plan_sha256[BAWN_HEX_LEN + 1];
 	struct bawn_verdict verdict;
-	const char *backend; /* name */
+	bool guarded; /* `decision` was asked for: acted on by verdict, not always confined */
+	struct bawn_decision decision; /* with guarded */
+	bool passed;                   /* let through: it ran without a wall */
+	const char *backend;           /* name */
 	const char *level;
 	const char *reason; /* why this backend */
 	const char *walls;  /* what enforces the controls */
