@@ -22,8 +22,9 @@ ALLOWED = {  # folder: what it may include besides itself
     "audit": BASE,
     "egress": BASE,  # the door: a process of its own
     "pipeline": PLAN | {"backend", "supervise", "result", "audit", "egress"},
+    "serve": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline"},
     "api": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline"},
-    "cli": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline"},
+    "cli": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline", "serve"},
 }
 
 root = pathlib.Path(sys.argv[1]) / "src"
