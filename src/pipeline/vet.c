@@ -40,6 +40,9 @@ int bawn_vet(struct bawn_arena *a, const struct bawn_policy *p, const struct baw
 	struct bawn_findings found = {0};
 	int r = 0;
 
+	if (in->also)
+		found = *in->also;
+
 	for (size_t i = 0; r >= 0 && i < in->n_subjects; i++)
 		r = bawn_scan_subject(a, p, &in->subjects[i], &found, err);
 	if (r >= 0 && in->use)

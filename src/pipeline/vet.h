@@ -16,6 +16,7 @@ struct bawn_vet_input {
 	const struct bawn_tool_use *use;     /* for rules over the session; NULL for none */
 	const struct bawn_subject *subjects; /* what is looked at */
 	size_t n_subjects;
+	const struct bawn_findings *also; /* found elsewhere, or NULL */
 };
 
 /* inspect → sequences → verdict → decision. The session remembers this call. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Claude Code: PreToolUse and PostToolUse. One table says for each tool which member of its input is a
- * command, a path, a URL or content; a tool that is not in it (MCP tools among them) has all its text
- * looked at.
+ * Claude Code: PreToolUse and PostToolUse. One table says for each tool which member of its input
+ * is a command, a path, a URL or content; a tool that is not in it (MCP tools among them) has all
+ * its text looked at.
  */
 #include <errno.h>
-#include <string.h>
-
 #include <jansson.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "serve/agents.h"
@@ -39,7 +38,8 @@ static const struct {
 /* Text far beyond any tool's; the payload itself is bounded by the caller. */
 #define VALUES_MAX 65536
 
-/* Every string in a JSON value, in order, each ended by a newline. No recursion: depth is hostile. */
+/* Every string in a JSON value, in order, each ended by a newline. No recursion: depth is hostile.
+ */
 static int gather(const json_t *root, struct bawn_buf *b)
 {
 	const json_t *stack[64];
@@ -114,8 +114,8 @@ static int add_text(struct bawn_arena *a, struct bawn_tool_call *c, struct bawn_
 }
 
 /* What is written to a file: as content, and as code where the name says so. */
-static int add_content(struct bawn_arena *a, struct bawn_tool_call *c, const json_t *value,
-	struct bawn_error *err)
+static int add_content(
+	struct bawn_arena *a, struct bawn_tool_call *c, const json_t *value, struct bawn_error *err)
 {
 	const char *path = c->use.path;
 	struct bawn_subject text = {.kind = BAWN_KIND_TEXT,
@@ -134,8 +134,8 @@ static int add_content(struct bawn_arena *a, struct bawn_tool_call *c, const jso
 	return add_text(a, c, code, value, err);
 }
 
-static int before(struct bawn_arena *a, const json_t *input, struct bawn_tool_call *c,
-	struct bawn_error *err)
+static int before(
+	struct bawn_arena *a, const json_t *input, struct bawn_tool_call *c, struct bawn_error *err)
 {
 	struct bawn_subject all = {
 		.kind = BAWN_KIND_TEXT, .detect = BAWN_DETECT_SECRETS, .name = c->use.tool};
@@ -193,13 +193,14 @@ static int parse(struct bawn_arena *a, const char *payload, size_t len, struct b
 
 	*ret = (struct bawn_tool_call){.agent = "claude-code", .session = ""};
 	if (!root)
-		return bawn_fail(err, BAWN_ERR_CALL, -EINVAL, "the hook's input is no JSON: %s at byte %d",
-			why.text, why.position);
+		return bawn_fail(err, BAWN_ERR_CALL, -EINVAL,
+			"the hook's input is no JSON: %s at byte %d", why.text, why.position);
 	event = member(a, root, "hook_event_name");
 	ret->use.tool = member(a, root, "tool_name");
 	ret->cwd = member(a, root, "cwd");
 	mode = member(a, root, "permission_mode");
-	ret->prompts = !mode || (strcmp(mode, "bypassPermissions") != 0 && strcmp(mode, "dontAsk") != 0);
+	ret->prompts =
+		!mode || (strcmp(mode, "bypassPermissions") != 0 && strcmp(mode, "dontAsk") != 0);
 	if (member(a, root, "session_id"))
 		ret->session = member(a, root, "session_id");
 	input = json_object_get(root, "tool_input");
@@ -245,8 +246,7 @@ static const char *rewrite(struct bawn_arena *a, const char *payload, size_t len
 	return printed(a, o);
 }
 
-static const char *caution(
-	struct bawn_arena *a, const struct bawn_tool_call *c, const char *reason)
+static const char *caution(struct bawn_arena *a, const struct bawn_tool_call *c, const char *reason)
 {
 	if (c->when == BAWN_HOOK_AFTER) {
 		const char *text = bawn_arena_printf(a,
@@ -255,13 +255,13 @@ static const char *caution(
 			reason);
 
 		return text ? printed(a, json_pack("{s:{s:s, s:s}}", "hookSpecificOutput",
-					       "hookEventName", "PostToolUse", "additionalContext", text))
+						 "hookEventName", "PostToolUse",
+						 "additionalContext", text))
 			    : NULL;
 	}
-	return printed(a,
-		json_pack("{s:{s:s, s:s, s:s}}", "hookSpecificOutput", "hookEventName", "PreToolUse",
-			"permissionDecision", c->prompts ? "ask" : "deny", "permissionDecisionReason",
-			reason));
+	return printed(a, json_pack("{s:{s:s, s:s, s:s}}", "hookSpecificOutput", "hookEventName",
+				  "PreToolUse", "permissionDecision", c->prompts ? "ask" : "deny",
+				  "permissionDecisionReason", reason));
 }
 
 const struct bawn_hook_agent bawn_hook_claude_code = {

@@ -8,6 +8,7 @@
 #include "audit/audit.h"
 #include "base/path.h"
 #include "serve/agents.h"
+#include "serve/tool_policy.h"
 
 #define STATUS_BLOCK 2
 
@@ -137,7 +138,8 @@ static const char *constrain(struct turn *t, const char *reason)
 	if (t->call.when == BAWN_HOOK_AFTER || !t->call.use.command)
 		return t->agent->caution(t->a, &t->call, reason);
 	command = confined(t);
-	return command ? t->agent->rewrite(t->a, t->payload, t->len, &t->call, command, reason) : NULL;
+	return command ? t->agent->rewrite(t->a, t->payload, t->len, &t->call, command, reason)
+		       : NULL;
 }
 
 static const char *outcome_name(const struct turn *t)
@@ -178,17 +180,20 @@ static int record(struct turn *t, const struct bawn_vet_input *in, struct bawn_e
 
 	if (r >= 0)
 		r = bawn_vet_record(au, t->policy, in,
-			t->call.when == BAWN_HOOK_AFTER ? "tool-output" : "tool", t->payload, t->len,
-			&t->verdict, &t->decision, outcome_name(t), err);
+			t->call.when == BAWN_HOOK_AFTER ? "tool-output" : "tool", t->payload,
+			t->len, &t->verdict, &t->decision, outcome_name(t), err);
 	(void)bawn_audit_free(au);
 	return r;
 }
 
 void bawn_hook_answer(struct bawn_arena *a, const struct bawn_hook_agent *agent,
-	const struct bawn_hook_options *o, const char *payload, size_t len, struct bawn_hook_answer *ret)
+	const struct bawn_hook_options *o, const char *payload, size_t len,
+	struct bawn_hook_answer *ret)
 {
-	struct turn t = {.a = a, .agent = agent, .o = o, .payload = payload, .len = len, .ret = ret};
+	struct turn t = {
+		.a = a, .agent = agent, .o = o, .payload = payload, .len = len, .ret = ret};
 	struct bawn_error err = {0}, bad = {0};
+	struct bawn_findings found = {0};
 	struct bawn_vet_input in;
 	int malformed;
 
@@ -211,12 +216,15 @@ void bawn_hook_answer(struct bawn_arena *a, const struct bawn_hook_agent *agent,
 		.agent = t.call.agent,
 		.session = t.call.session,
 		.session_dir = o->session_dir,
-		/* what was done is remembered when it is asked for, not once more when it is done */
+		/* what was done is remembered when it is asked for, not once more when it is done
+		 */
 		.use = t.call.when == BAWN_HOOK_BEFORE ? &t.call.use : NULL,
 		.subjects = t.call.subjects,
 		.n_subjects = t.call.n_subjects,
+		.also = &found,
 	};
-	if (bawn_vet(a, t.policy, &in, &t.verdict, &t.decision, &err) < 0) {
+	if (bawn_tool_policy(a, t.policy, &t.call, &found, &err) < 0 ||
+		bawn_vet(a, t.policy, &in, &t.verdict, &t.decision, &err) < 0) {
 		give_up(&t, err.msg);
 		return;
 	}

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Agent hooks: the agent hands us each tool call before and after it happens, as JSON, and acts on the
- * answer. An agent's own words are turned into a struct bawn_tool_call by its file (claude.c); what
- * follows is the same for all.
+ * Agent hooks: the agent hands us each tool call before and after it happens, as JSON, and acts on
+ * the answer. An agent's own words are turned into a struct bawn_tool_call by its file (claude.c);
+ * what follows is the same for all.
  */
 
 #include "inspect/sequence.h"
@@ -38,13 +38,14 @@ struct bawn_hook_answer {
 struct bawn_hook_agent {
 	const char *name;
 	/* Understand a payload; -EINVAL with err when it is not what the agent documents. */
-	int (*parse)(struct bawn_arena *a, const char *payload, size_t len, struct bawn_tool_call *ret,
-		struct bawn_error *err);
+	int (*parse)(struct bawn_arena *a, const char *payload, size_t len,
+		struct bawn_tool_call *ret, struct bawn_error *err);
 	/* Standard output for "run this instead": the payload's input with another command. */
 	const char *(*rewrite)(struct bawn_arena *a, const char *payload, size_t len,
 		const struct bawn_tool_call *c, const char *command, const char *reason);
 	/* Standard output for "ask the user first" (before) or "tell the model" (after). */
-	const char *(*caution)(struct bawn_arena *a, const struct bawn_tool_call *c, const char *reason);
+	const char *(*caution)(
+		struct bawn_arena *a, const struct bawn_tool_call *c, const char *reason);
 };
 
 const struct bawn_hook_agent *bawn_hook_agent_find(const char *name);
@@ -58,8 +59,10 @@ struct bawn_hook_options {
 };
 
 /*
- * Answer one payload. Never fails: what cannot be understood or checked is blocked when the policy acts,
- * and let through with a warning in a dry run. Every answer is in the audit log, or the call is blocked.
+ * Answer one payload. Never fails: what cannot be understood or checked is blocked when the policy
+ * acts, and let through with a warning in a dry run. Every answer is in the audit log, or the call
+ * is blocked.
  */
 void bawn_hook_answer(struct bawn_arena *a, const struct bawn_hook_agent *agent,
-	const struct bawn_hook_options *o, const char *payload, size_t len, struct bawn_hook_answer *ret);
+	const struct bawn_hook_options *o, const char *payload, size_t len,
+	struct bawn_hook_answer *ret);
