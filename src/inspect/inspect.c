@@ -29,14 +29,6 @@ struct bawn_subject bawn_call_subject(const struct bawn_call *c)
 	};
 }
 
-int bawn_inspect_call(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_call *c,
-	struct bawn_findings *out, struct bawn_error *err)
-{
-	struct bawn_subject sub = bawn_call_subject(c);
-
-	return bawn_scan_subject(a, p, &sub, out, err);
-}
-
 const char *bawn_severity_name(enum bawn_severity s)
 {
 	static const char *const names[] = {"none", "low", "medium", "high", "critical"};

@@ -10,6 +10,7 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "pipeline/choose.h"
+#include "pipeline/filter.h"
 #include "pipeline/record.h"
 #include "pipeline/vet.h"
 #include "supervise/pass.h"
@@ -22,37 +23,31 @@ struct run {
 	struct bawn_instance *instance;
 	struct bawn_stdio stdio;
 	const char *own[3]; /* the audit log and its head */
+	struct bawn_tool_use use;
+	struct bawn_subject subject;
+	struct bawn_vetting *vetting; /* the call is looked at while its wall goes up */
 };
 
-/* inspect → verdict → decision */
-static int vet(struct run *x)
+/* inspect begins; it answers in judge() */
+static int look(struct run *x)
 {
-	struct bawn_result *r = x->r;
-	const struct bawn_call *c = r->call;
-	struct bawn_tool_use use = {.tool = c->tool, .command = c->text};
-	struct bawn_subject sub = bawn_call_subject(c);
+	const struct bawn_call *c = x->r->call;
 	struct bawn_vet_input in = {
 		.tool = c->tool,
 		.agent = c->agent,
 		.session = c->session,
 		.session_dir = x->in->session_dir,
-		.use = x->in->guard ? &use : NULL,
-		.subjects = &sub,
+		.use = x->in->guard ? &x->use : NULL,
+		.subjects = &x->subject,
 		.n_subjects = 1,
 	};
-	int e = bawn_vet(x->a, r->policy, &in, &r->verdict, &r->decision, &r->error);
 
-	if (e < 0)
-		return e;
-	r->guarded = x->in->guard;
-	/* `run` confines whatever the verdict is; only the policy's own rules stop it */
-	if (r->guarded ? bawn_decision_does(&r->decision) == BAWN_ACTION_BLOCK : r->verdict.blocked)
-		return bawn_fail(&r->error, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
-	r->passed = r->guarded && bawn_decision_does(&r->decision) != BAWN_ACTION_CONSTRAIN;
-	return 0;
+	x->use = (struct bawn_tool_use){.tool = c->tool, .command = c->text};
+	x->subject = bawn_call_subject(c);
+	return bawn_vet_begin(x->a, x->r->policy, &in, &x->vetting, &x->r->error);
 }
 
-/* call → policy → inspect → verdict */
+/* call → policy → inspect */
 static int understand(struct run *x)
 {
 	struct bawn_result *r = x->r;
@@ -64,7 +59,34 @@ static int understand(struct run *x)
 		return e;
 	src.workspace = r->call->workspace;
 	e = bawn_policy_load(x->a, &src, &r->policy, &r->error);
-	return e < 0 ? e : vet(x);
+	return e < 0 ? e : look(x);
+}
+
+/*
+ * inspect → verdict. For `run`, called when the wall stands and nothing of the call has run, so
+ * that looking at the call costs no time of its own; also when there is no wall (`wall` < 0): that
+ * the call is forbidden says more than why it could not be confined. For `guard`, called first: the
+ * verdict says whether there is to be a wall.
+ */
+static int judge(struct run *x, int wall)
+{
+	struct bawn_result *r = x->r;
+	struct bawn_error err = {0};
+	bool stop;
+	int e = bawn_vet_end(x->vetting, &r->verdict, &r->decision, &err);
+
+	x->vetting = NULL;
+	r->guarded = x->in->guard;
+	/* `run` confines whatever the verdict is; only the policy's own rules stop it */
+	stop = r->guarded ? bawn_decision_does(&r->decision) == BAWN_ACTION_BLOCK
+			  : r->verdict.blocked;
+	if (e >= 0 && stop)
+		e = bawn_fail(&err, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
+	if (e < 0)
+		r->error = err;
+	r->passed =
+		e >= 0 && r->guarded && bawn_decision_does(&r->decision) != BAWN_ACTION_CONSTRAIN;
+	return e < 0 ? e : wall;
 }
 
 /* plan → backend, for one candidate */
@@ -169,6 +191,29 @@ static void add_note(struct bawn_result *r, const char *text)
 		}
 }
 
+/* supervise, with the output looked at on its way */
+static int supervise(struct run *x)
+{
+	struct bawn_output_findings *found = bawn_new(x->a, struct bawn_output_findings, 1);
+	struct bawn_outlets o = x->in->outlets;
+	struct bawn_output_filter filter;
+	struct bawn_result *r = x->r;
+	int e;
+
+	if (!found)
+		return bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	if (bawn_output_filter_init(&filter, x->a, r->policy, &o, found))
+		o.filter = &filter.ops;
+	e = bawn_supervise(x->a, x->instance, r->plan, &x->stdio, &o, &r->outcome, &r->error);
+	bawn_output_filter_done(&filter);
+	r->output_findings = found->v;
+	r->output_stream = found->stream;
+	r->output_count = found->count;
+	r->n_output_findings = found->n;
+	r->output_findings_total = found->total;
+	return e;
+}
+
 static int execute(struct run *x)
 {
 	struct bawn_result *r = x->r;
@@ -178,8 +223,7 @@ static int execute(struct run *x)
 	if (e < 0)
 		return bawn_error_wrap(&r->error, "nothing was run");
 	r->started = true;
-	e = bawn_supervise(
-		x->a, x->instance, r->plan, &x->stdio, &x->in->outlets, &r->outcome, &r->error);
+	e = supervise(x);
 	x->instance = bawn_instance_free(x->instance);
 	add_note(r, r->plan->note);
 	if (!(r->enforced & BAWN_CTL_SYSCALLS))
@@ -221,6 +265,29 @@ static int refused(struct run *x, int e)
 	return e;
 }
 
+/* The wall goes up while the call is looked at. */
+static int confine(struct run *x)
+{
+	int e = open_audit(x);
+
+	if (e >= 0)
+		e = wall_in(x);
+	if (x->vetting)
+		e = judge(x, e);
+	return e < 0 ? e : execute(x);
+}
+
+/* The verdict comes first and says which way. */
+static int guard(struct run *x)
+{
+	int e = judge(x, 0);
+
+	if (e < 0 || !x->r->passed)
+		return e < 0 ? e : confine(x);
+	e = open_audit(x);
+	return e < 0 ? e : let_through(x);
+}
+
 int bawn_pipeline_run(
 	struct bawn_arena *a, const struct bawn_run_input *in, struct bawn_result *ret)
 {
@@ -233,16 +300,10 @@ int bawn_pipeline_run(
 	*ret = (struct bawn_result){0};
 	e = understand(&x);
 	if (e >= 0)
-		e = open_audit(&x);
-	if (e >= 0 && ret->passed) {
-		e = let_through(&x);
-	} else if (e >= 0) {
-		e = wall_in(&x);
-		if (e >= 0)
-			e = execute(&x);
-	}
+		e = in->guard ? guard(&x) : confine(&x);
 	if (e < 0)
 		e = refused(&x, e);
+	x.vetting = bawn_vet_drop(x.vetting);
 	bawn_stdio_done(&x.stdio);
 	(void)bawn_audit_free(x.audit);
 	return e;
@@ -325,7 +386,8 @@ int bawn_pipeline_explain(
 	*ret = (struct bawn_explanation){0};
 	e = understand(&x);
 	if (e >= 0)
-		e = wall_in(&x);
+		e = judge(&x, wall_in(&x));
+	x.vetting = bawn_vet_drop(x.vetting);
 	x.instance = bawn_instance_free(x.instance);
 	bawn_stdio_done(&x.stdio);
 	if (ret->result.plan)

@@ -7,6 +7,7 @@
 #include "audit/audit.h"
 #include "base/io.h"
 #include "call/session.h"
+#include "inspect/inspector.h"
 
 /* What this call makes together with those before it. Without a session there is nothing before it.
  */
@@ -34,25 +35,82 @@ static int check_sequences(struct bawn_arena *a, const struct bawn_policy *p,
 	return bawn_session_add(in->session_dir, in->agent, in->session, now, n, err);
 }
 
+struct bawn_vetting {
+	struct bawn_arena *a;
+	const struct bawn_policy *p;
+	struct bawn_vet_input in;
+	struct bawn_inspector *inspector; /* NULL when there is nothing to look at */
+};
+
+int bawn_vet_begin(struct bawn_arena *a, const struct bawn_policy *p,
+	const struct bawn_vet_input *in, struct bawn_vetting **ret, struct bawn_error *err)
+{
+	struct bawn_vetting *v = bawn_new(a, struct bawn_vetting, 1);
+	int r;
+
+	if (!v)
+		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");
+	*v = (struct bawn_vetting){.a = a, .p = p, .in = *in};
+	if (in->n_subjects) {
+		r = bawn_inspector_new(p, &v->inspector, err);
+		if (r >= 0)
+			r = bawn_inspector_submit(v->inspector, &in->subjects[0], err);
+		if (r < 0) {
+			(void)bawn_vet_drop(v);
+			return r;
+		}
+	}
+	*ret = v;
+	return 0;
+}
+
+struct bawn_vetting *bawn_vet_drop(struct bawn_vetting *v)
+{
+	if (v)
+		v->inspector = bawn_inspector_free(v->inspector);
+	return NULL;
+}
+
+static int collect(struct bawn_vetting *v, struct bawn_findings *found, struct bawn_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < v->in.n_subjects; i++) {
+		if (i)
+			r = bawn_inspector_submit(v->inspector, &v->in.subjects[i], err);
+		if (r >= 0)
+			r = bawn_inspector_collect(v->inspector, v->a, found, err);
+	}
+	return r;
+}
+
+int bawn_vet_end(struct bawn_vetting *v, struct bawn_verdict *ret,
+	struct bawn_decision *ret_decision, struct bawn_error *err)
+{
+	struct bawn_findings found = {0};
+	int r;
+
+	if (v->in.also)
+		found = *v->in.also;
+	r = collect(v, &found, err);
+	(void)bawn_vet_drop(v);
+	if (r >= 0 && v->in.use)
+		r = check_sequences(v->a, v->p, &v->in, &found, err);
+	if (r >= 0)
+		r = bawn_verdict_make(v->p, &found, ret, err);
+	if (r < 0)
+		return r;
+	bawn_decide(v->p, ret, ret_decision);
+	return 0;
+}
+
 int bawn_vet(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_vet_input *in,
 	struct bawn_verdict *ret, struct bawn_decision *ret_decision, struct bawn_error *err)
 {
-	struct bawn_findings found = {0};
-	int r = 0;
+	struct bawn_vetting *v = NULL;
+	int r = bawn_vet_begin(a, p, in, &v, err);
 
-	if (in->also)
-		found = *in->also;
-
-	for (size_t i = 0; r >= 0 && i < in->n_subjects; i++)
-		r = bawn_scan_subject(a, p, &in->subjects[i], &found, err);
-	if (r >= 0 && in->use)
-		r = check_sequences(a, p, in, &found, err);
-	if (r >= 0)
-		r = bawn_verdict_make(p, &found, ret, err);
-	if (r < 0)
-		return r;
-	bawn_decide(p, ret, ret_decision);
-	return 0;
+	return r < 0 ? r : bawn_vet_end(v, ret, ret_decision, err);
 }
 
 static void put(struct bawn_buf *b, const char *key, const char *value)

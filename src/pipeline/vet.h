@@ -19,7 +19,21 @@ struct bawn_vet_input {
 	const struct bawn_findings *also; /* found elsewhere, or NULL */
 };
 
-/* inspect → sequences → verdict → decision. The session remembers this call. */
+struct bawn_vetting; /* under way, in the inspector's child */
+
+/* Hand the first subject to the detectors; returns at once. `in` and what it points to must stay.
+ */
+int bawn_vet_begin(struct bawn_arena *a, const struct bawn_policy *p,
+	const struct bawn_vet_input *in, struct bawn_vetting **ret, struct bawn_error *err);
+/*
+ * inspect → sequences → verdict → decision, when the detectors are done. The session remembers this
+ * call. Ends the vetting, whatever comes of it.
+ */
+int bawn_vet_end(struct bawn_vetting *v, struct bawn_verdict *ret,
+	struct bawn_decision *ret_decision, struct bawn_error *err);
+/* Forget about it. NULL is fine; returns NULL. */
+struct bawn_vetting *bawn_vet_drop(struct bawn_vetting *v);
+/* Both at once. */
 int bawn_vet(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_vet_input *in,
 	struct bawn_verdict *ret, struct bawn_decision *ret_decision, struct bawn_error *err);
 

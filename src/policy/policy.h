@@ -50,6 +50,11 @@ enum bawn_netmode {
 	BAWN_NET_DENY,
 	BAWN_NET_CLOSED
 };
+enum bawn_escapemode {
+	BAWN_ESC_KEEP,
+	BAWN_ESC_AUTO,
+	BAWN_ESC_TAME
+};
 enum bawn_shellmode {
 	BAWN_SHELL_FULL,
 	BAWN_SHELL_RESTRICTED,

@@ -34,6 +34,12 @@ struct bawn_result {
 		missing; /* missing: demanded, not in force, permitted by the policy */
 	bool started;
 	struct bawn_outcome outcome;
+	const struct bawn_finding
+		*output_findings;     /* in what the command wrote: one per rule and stream */
+	const int *output_stream;     /* 1 or 2, same order */
+	const unsigned *output_count; /* how often, same order */
+	size_t n_output_findings;
+	uint64_t output_findings_total;
 	struct bawn_error error; /* kind NONE unless refused, blocked or failed */
 	const char *notes[8];    /* NULL-terminated further remarks */
 	const char *audit_path;

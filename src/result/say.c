@@ -142,6 +142,26 @@ static void say_decision(const struct bawn_result *r, bool colour, struct bawn_b
 	bawn_buf_puts(b, "\n");
 }
 
+/* Weak hints are in the result object only. */
+static void say_output(const struct bawn_result *r, bool colour, struct bawn_buf *b)
+{
+	double floor = r->policy ? r->policy->thr_suspicious : 0.0;
+
+	for (size_t i = 0; i < r->n_output_findings; i++) {
+		const struct bawn_finding *f = &r->output_findings[i];
+
+		if (f->confidence < floor)
+			continue;
+		say_start(b, colour, false, "output");
+		say_text(b, f->message);
+		bawn_buf_printf(b, " (%s, standard %s", f->rule,
+			r->output_stream[i] == 1 ? "output" : "error");
+		if (r->output_count[i] > 1)
+			bawn_buf_printf(b, ", %u times", r->output_count[i]);
+		bawn_buf_puts(b, ")\n");
+	}
+}
+
 int bawn_result_say(const struct bawn_result *r, bool colour, struct bawn_buf *ret)
 {
 	const struct bawn_outcome *o = &r->outcome;
@@ -156,6 +176,7 @@ int bawn_result_say(const struct bawn_result *r, bool colour, struct bawn_buf *r
 	if (o->limit)
 		say_limit(r, colour, ret);
 	say_denials(o, colour, ret);
+	say_output(r, colour, ret);
 	for (size_t i = 0; i < sizeof(r->notes) / sizeof(r->notes[0]) && r->notes[i]; i++) {
 		say_start(ret, colour, false, "note");
 		say_text(ret, r->notes[i]);
