@@ -87,6 +87,11 @@ static int collect(struct bawn_vetting *v, struct bawn_findings *found, struct b
 int bawn_vet_end(struct bawn_vetting *v, struct bawn_verdict *ret,
 	struct bawn_decision *ret_decision, struct bawn_error *err)
 {
+	struct bawn_verdict_place place = {
+		.mode = v->in.n_subjects ? v->in.subjects[0].mode : BAWN_MODE_STANDARD,
+		.tool = v->in.tool,
+		.agent = v->in.agent,
+	};
 	struct bawn_findings found = {0};
 	int r;
 
@@ -97,7 +102,7 @@ int bawn_vet_end(struct bawn_vetting *v, struct bawn_verdict *ret,
 	if (r >= 0 && v->in.use)
 		r = check_sequences(v->a, v->p, &v->in, &found, err);
 	if (r >= 0)
-		r = bawn_verdict_make(v->p, &found, ret, err);
+		r = bawn_verdict_make(v->p, &place, &found, ret, err);
 	if (r < 0)
 		return r;
 	bawn_decide(v->p, ret, ret_decision);
