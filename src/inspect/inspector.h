@@ -23,13 +23,6 @@ int bawn_inspector_submit(
 int bawn_inspector_collect(struct bawn_inspector *i, struct bawn_arena *a,
 	struct bawn_findings *out, struct bawn_error *err);
 
-/* What a stream does with what it finds. */
-enum bawn_leak_action {
-	BAWN_LEAK_WARN,
-	BAWN_LEAK_REDACT,
-	BAWN_LEAK_BLOCK
-};
-
 struct bawn_stream_options {
 	struct bawn_subject like;    /* kind TEXT, mode, detect, name */
 	enum bawn_leak_action leaks; /* secrets: pass and report, mask, or end the stream */

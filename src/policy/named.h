@@ -18,9 +18,10 @@ enum bawn_named_kind {
 struct bawn_named {
 	const char *pattern; /* at most one * */
 	enum bawn_named_kind kind;
-	const char *words;       /* of BAWN_NAMED_WORD: "allow,log,constrain,block" */
-	const char *def;         /* what holds if nothing is said, for the workspace layer */
-	enum bawn_field_id base; /* the setting that holds if nothing is said (REAL, BACKEND) */
+	const char *words; /* of BAWN_NAMED_WORD: "allow,log,constrain,block" */
+	const char *def;   /* what holds if nothing is said, for the workspace layer */
+	enum bawn_field_id
+		base; /* the setting that holds if nothing is said (REAL, BACKEND, leaks) */
 };
 
 /* NULL past the end. */
