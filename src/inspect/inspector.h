@@ -32,13 +32,6 @@ int bawn_inspector_submit_call(
 BAWN_DEFINE_CLEANUP(struct bawn_inspector, inspector, bawn_inspector_free)
 #define _cleanup_inspector_ _cleanup_(cleanup_inspector_p)
 
-/* What a stream does with what it finds. */
-enum bawn_leak_action {
-	BAWN_LEAK_WARN,
-	BAWN_LEAK_REDACT,
-	BAWN_LEAK_BLOCK,
-};
-
 struct bawn_stream_options {
 	struct bawn_subject like;    /* kind TEXT, mode, detect, name */
 	enum bawn_leak_action leaks; /* secrets: pass and report, mask, or end the stream */

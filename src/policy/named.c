@@ -14,6 +14,7 @@
 #include "policy/value.h"
 
 #define ACTIONS "allow,log,constrain,block"
+#define LEAKS   "secrets.leak_detection.actions."
 #define KEY_MAX 256
 
 static const struct bawn_named table[] = {
@@ -35,6 +36,7 @@ static const struct bawn_named table[] = {
 	{"rules.*.level", BAWN_NAMED_WORD, "none,low,medium,high,critical", .adds = true},
 	{"rules.*.confidence", BAWN_NAMED_CONFIDENCE, .adds = true},
 	{"rules.*.message", BAWN_NAMED_TEXT, .adds = true},
+	{LEAKS "*", BAWN_NAMED_WORD, "warn,redact,block", "block", BAWN_F_sec_action},
 };
 
 const struct bawn_named *bawn_named_at(size_t i)
@@ -262,6 +264,33 @@ static bool tighter(const struct bawn_named *n, const char *value, const char *a
 	}
 }
 
+/*
+ * What is done about leaks of one rule must be at least what a stronger layer said for all rules
+ * and for any that this pattern may overlap.
+ */
+static const struct bawn_origin *standing_leaks(const struct bawn_context *c,
+	const struct bawn_policy *p, const struct bawn_named *n, const char **text)
+{
+	static const char *const words[] = {"warn", "redact", "block"};
+	const struct bawn_origin *from = &p->origins[BAWN_F_sec_action];
+	bool bound = c->layer == BAWN_LAYER_WORKSPACE ||
+		     (from->layer != BAWN_LAYER_DEFAULT && from->layer != c->layer);
+
+	*text = words[p->sec_action];
+	for (size_t i = 0; i < p->named.n; i++) {
+		const struct bawn_pair *x = &p->named.v[i];
+
+		if (strncmp(x->key, LEAKS, sizeof(LEAKS) - 1) != 0 || x->from.layer == c->layer)
+			continue;
+		if (!bound || word_rank(n->words, x->value) > word_rank(n->words, *text)) {
+			*text = x->value;
+			from = &x->from;
+		}
+		bound = true;
+	}
+	return bound ? from : NULL;
+}
+
 /* What a value is compared with: the text in *above and its origin; NULL if it may be set. */
 static const struct bawn_origin *standing(const struct bawn_context *c, const struct bawn_policy *p,
 	const struct bawn_named *n, const char *key, char above[BAWN_VALUE_MAX], const char **text)
@@ -276,6 +305,8 @@ static const struct bawn_origin *standing(const struct bawn_context *c, const st
 	}
 	if (n->adds)
 		return NULL;
+	if (n->base == BAWN_F_sec_action)
+		return standing_leaks(c, p, n, text);
 	*text = above;
 	if (n->kind == BAWN_NAMED_REAL || n->kind == BAWN_NAMED_BACKEND) {
 		const struct bawn_origin *base = &p->origins[n->base];

@@ -21,10 +21,11 @@ enum bawn_named_kind {
 struct bawn_named {
 	const char *pattern; /* at most one * */
 	enum bawn_named_kind kind;
-	const char *words;       /* of BAWN_NAMED_WORD: "allow,log,constrain,block" */
-	const char *def;         /* what holds if nothing is said, for the workspace layer */
-	enum bawn_field_id base; /* the setting that holds if nothing is said (REAL, BACKEND) */
-	bool adds;               /* setting it where nothing was set only adds a check */
+	const char *words; /* of BAWN_NAMED_WORD: "allow,log,constrain,block" */
+	const char *def;   /* what holds if nothing is said, for the workspace layer */
+	enum bawn_field_id
+		base; /* the setting that holds if nothing is said (REAL, BACKEND, leaks) */
+	bool adds;    /* setting it where nothing was set only adds a check */
 };
 
 /* NULL past the end. */
