@@ -40,7 +40,7 @@ static int begin(struct bawn_output_filter *f, int stream, struct bawn_error *er
 			.mode = BAWN_MODE_STANDARD,
 			.detect = BAWN_DETECT_SECRETS | BAWN_DETECT_INJECTION,
 			.name = stream == 1 ? "standard output" : "standard error"},
-		.leaks = BAWN_LEAK_POLICY,
+		.leaks_by_policy = true,
 		.tame_escapes = f->tame[stream - 1],
 	};
 	int r = bawn_inspector_new(f->p, &f->inspector[stream - 1], err);

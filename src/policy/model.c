@@ -66,6 +66,7 @@ static const char *const fsmode_words[] = {"full", "scoped", "read-only", "deny"
 static const char *const netmode_words[] = {
 	"open", "blocklist", "allowlist", "deny", "closed", NULL};
 static const char *const escapemode_words[] = {"keep", "auto", "tame", NULL};
+static const char *const leak_action_words[] = {"warn", "redact", "block", NULL};
 static const char *const shellmode_words[] = {"full", "restricted", "deny", NULL};
 
 static const struct {
@@ -78,6 +79,7 @@ static const struct {
 	{"fsmode", fsmode_words},
 	{"netmode", netmode_words},
 	{"escapemode", escapemode_words},
+	{"leak_action", leak_action_words},
 	{"shellmode", shellmode_words},
 };
 

@@ -73,7 +73,7 @@ static bool free_on_left(const char *t, size_t at)
 	return (c != '+' && c != '/') || !in_blob(t, at);
 }
 
-bool candidate_stands_free(const struct candidate *c)
+bool candidate_stands_free(const struct candidate *c, bool right_only)
 {
 	char next = c->end < c->len ? c->text[c->end] : ' ';
 
@@ -87,7 +87,7 @@ bool candidate_stands_free(const struct candidate *c)
 		if (i == c->end + 40)
 			return false;
 	}
-	return free_on_left(c->text, c->start);
+	return right_only || free_on_left(c->text, c->start);
 }
 
 static bool check_aws_id(struct candidate *c)

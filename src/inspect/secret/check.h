@@ -28,5 +28,6 @@ static inline struct value candidate_value(const struct candidate *c)
 }
 /* The text of the same line before `at`, at most `max` bytes. */
 struct value candidate_before(const struct candidate *c, size_t at, size_t max);
-/* The first and last byte of a match stand free: it is no part of a longer word or blob. */
-bool candidate_stands_free(const struct candidate *c);
+/* A match stands free: it is no part of a longer word or blob, on the right, and unless
+ * `right_only`, on the left. */
+bool candidate_stands_free(const struct candidate *c, bool right_only);

@@ -83,7 +83,7 @@ static bool plausible(struct candidate *c)
 	/* these find the value themselves or know better what may stand in it */
 	if (!strcmp(check, "assigned") || !strcmp(check, "pem"))
 		return check_named(check, c);
-	if (!candidate_stands_free(c))
+	if (!candidate_stands_free(c, arg(c, "bound")))
 		return false;
 	if (value_masked(candidate_value(c), mask_of(c)) || !random_enough(c))
 		return false;
