@@ -2,8 +2,11 @@
 #include "pipeline/filter.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "inspect/rules.h"
 
 static int note(struct bawn_output_filter *f, int stream, const struct bawn_finding *x)
 {
@@ -81,6 +84,27 @@ static bool is_read(const struct bawn_policy *p, int fd, const struct bawn_buf *
 	return kept || (fd >= 0 && isatty(fd));
 }
 
+bool bawn_output_filter_guards_secrets(const struct bawn_policy *p)
+{
+	return p->sec_leaks || p->sec_patterns;
+}
+
+int bawn_output_filter_check(const struct bawn_policy *p, struct bawn_error *err)
+{
+	const struct bawn_ruleset *s = &bawn_rules_secret;
+	uint64_t n = 0;
+
+	/* several patterns of one rule stand next to each other */
+	for (uint32_t i = 0; i < s->n; i++)
+		n += !i || s->rules[i].id != s->rules[i - 1].id;
+	if (p->sec_patterns == BAWN_UNLIMITED || p->sec_patterns > n)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"the policy demands %" PRIu64 " leak patterns "
+			"(secrets.leak_detection.patterns), and there are %" PRIu64,
+			p->sec_patterns, n);
+	return 0;
+}
+
 bool bawn_output_filter_init(struct bawn_output_filter *f, struct bawn_arena *a,
 	const struct bawn_policy *p, const struct bawn_outlets *o,
 	struct bawn_output_findings *found)
@@ -92,7 +116,8 @@ bool bawn_output_filter_init(struct bawn_output_filter *f, struct bawn_arena *a,
 		.tame = {is_read(p, o->out_fd, o->out), is_read(p, o->err_fd, o->err)},
 		.found = found,
 	};
-	return p->out_scan || p->sec_leaks || p->sec_patterns || p->out_escapes == BAWN_ESC_TAME;
+	return p->out_scan || bawn_output_filter_guards_secrets(p) ||
+	       p->out_escapes == BAWN_ESC_TAME;
 }
 
 void bawn_output_filter_done(struct bawn_output_filter *f)

@@ -30,6 +30,10 @@ struct bawn_output_filter {
 	struct bawn_output_findings *found;
 };
 
+/* Does the policy demand that leaks are looked for (the control `secrets`)? */
+bool bawn_output_filter_guards_secrets(const struct bawn_policy *p);
+/* -EOPNOTSUPP when it demands more patterns than there are. */
+int bawn_output_filter_check(const struct bawn_policy *p, struct bawn_error *err);
 /* False when the policy wants no looking: then ops is not to be used. */
 bool bawn_output_filter_init(struct bawn_output_filter *f, struct bawn_arena *a,
 	const struct bawn_policy *p, const struct bawn_outlets *o,

@@ -102,6 +102,9 @@ static int try_backend(struct run *x, const struct bawn_backend *be)
 	if (e < 0)
 		return e;
 	r->demanded = r->plan->demanded;
+	e = bawn_output_filter_check(r->policy, &r->error);
+	if (e < 0)
+		return e;
 	if (!strcmp(be->name, "noop") && r->demanded & BAWN_CTL_SYSCALLS & ~r->plan->may_miss)
 		return bawn_fail(&r->error, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"backend 'noop' confines nothing; it runs only where the policy says level: none");
@@ -120,6 +123,10 @@ static int try_backend(struct run *x, const struct bawn_backend *be)
 		return e;
 	}
 	r->enforced = x->instance->enforced;
+	if (bawn_output_filter_guards_secrets(r->policy)) {
+		r->demanded |= BAWN_CTL_SECRETS;
+		r->enforced |= BAWN_CTL_SECRETS;
+	}
 	r->walls = bawn_arena_strdup(x->a, x->instance->walls);
 	return r->walls ? 0 : bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 }
@@ -332,6 +339,7 @@ static const struct {
 	[BAWN_CTLI_LIMIT_FILES] = {"rlimit, metering", "rlimit, metering"},
 	[BAWN_CTLI_LIMIT_DISK] = {"tmpfs size, metering", "metering"},
 	[BAWN_CTLI_LIMIT_TIME] = {"supervisor", "supervisor"},
+	[BAWN_CTLI_SECRETS] = {"inspection of output", "inspection of output"},
 	[BAWN_CTLI_LIMIT_OUTPUT] = {"supervisor", "supervisor"},
 };
 

@@ -97,6 +97,22 @@ static void put_denials(struct bawn_buf *b, const struct bawn_outcome *o)
 	bawn_buf_puts(b, "]");
 }
 
+static void put_output(struct bawn_buf *b, const struct bawn_result *r)
+{
+	bawn_buf_printf(b, ",\"output_findings_total\":%" PRIu64 ",\"output_findings\":[",
+		r->output_findings_total);
+	for (size_t i = 0; i < r->n_output_findings; i++) {
+		const struct bawn_finding *f = &r->output_findings[i];
+
+		bawn_buf_printf(b,
+			"%s{\"stream\":%d,\"count\":%u,\"confidence\":%.3f,\"rule\":", i ? "," : "",
+			r->output_stream[i], r->output_count[i], f->confidence);
+		(void)bawn_buf_json(b, f->rule, strlen(f->rule));
+		bawn_buf_puts(b, "}");
+	}
+	bawn_buf_puts(b, "]");
+}
+
 int bawn_record_end(struct bawn_audit *au, const struct bawn_result *r, struct bawn_error *err)
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
@@ -121,6 +137,7 @@ int bawn_record_end(struct bawn_audit *au, const struct bawn_result *r, struct b
 		o->out_bytes, o->err_bytes, o->wall_ms, o->usage.cpu_us / 1000,
 		o->usage.memory_peak);
 	put_denials(&b, o);
+	put_output(&b, r);
 	return append(au, &b, err);
 }
 
