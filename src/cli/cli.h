@@ -192,5 +192,5 @@ void cli_explain_json_controls(struct bawn_buf *b, const struct bawn_explanation
 
 /* cmd_*.c */
 extern const struct cli_cmd cli_cmd_run, cli_cmd_guard, cli_cmd_explain, cli_cmd_doctor,
-	cli_cmd_policy, cli_cmd_audit, cli_cmd_inspect, cli_cmd_verify, cli_cmd_hook, cli_cmd_help, cli_cmd_version,
-	cli_cmd_completion;
+	cli_cmd_policy, cli_cmd_audit, cli_cmd_inspect, cli_cmd_verify, cli_cmd_hook, cli_cmd_help,
+	cli_cmd_version, cli_cmd_completion;

@@ -3,8 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <sys/wait.h>
 
@@ -106,6 +110,27 @@ static void kept_read(struct kept *k, const struct bawn_outlets *o, struct bawn_
 	}
 }
 
+/* A directory of PATH that cannot be searched is no reason to say that the program cannot be
+ * executed. */
+static int why_not(const struct bawn_call *c, int e)
+{
+	const char *path = NULL;
+	char file[PATH_MAX];
+
+	for (const char *const *v = c->envp; v && *v; v++)
+		if (!strncmp(*v, "PATH=", 5))
+			path = *v + 5;
+	if (e != EACCES || !path || strchr(c->argv[0], '/'))
+		return e;
+	for (size_t len; *path; path += len + (path[len] == ':')) {
+		len = strcspn(path, ":");
+		(void)snprintf(file, sizeof(file), "%.*s/%s", (int)len, path, c->argv[0]);
+		if (access(file, F_OK) == 0)
+			return EACCES;
+	}
+	return ENOENT;
+}
+
 static void child(const struct bawn_call *c, const struct sigaction before[WATCHED],
 	const struct kept *k, int report) __attribute__((noreturn));
 static void child(const struct bawn_call *c, const struct sigaction before[WATCHED],
@@ -120,7 +145,7 @@ static void child(const struct bawn_call *c, const struct sigaction before[WATCH
 	if (ready)
 		(void)execvpe(c->argv[0], (char *const *)(uintptr_t)c->argv,
 			(char *const *)(uintptr_t)c->envp);
-	e = errno;
+	e = why_not(c, errno);
 	_exit(write(report, &e, sizeof(e)) == (ssize_t)sizeof(e) ? 127 : 126);
 }
 

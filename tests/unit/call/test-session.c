@@ -130,4 +130,3 @@ TEST(damage_and_other_hands_are_refused)
 	ASSERT_TRUE(bawn_session_load(dir, "a", "s", &s, &err) < 0);
 	done();
 }
-

@@ -156,4 +156,3 @@ TEST(allowed_hosts_are_compared_as_hosts)
 			FAIL("%s", rows[i].url);
 	}
 }
-

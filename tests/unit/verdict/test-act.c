@@ -61,4 +61,3 @@ TEST(actions_of_the_policy)
 	d = decide(&p, BAWN_SAFE, false);
 	ASSERT_EQ(d.would, BAWN_ACTION_CONSTRAIN);
 }
-
