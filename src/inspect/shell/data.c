@@ -111,7 +111,7 @@ const char *sh_path(struct sh *s, const char *path)
 
 struct sh_file *sh_file_get(struct sh *s, const char *path, bool make)
 {
-	const char *p = sh_path(s, path);
+	const char *p = *sh_path(s, path) ? sh_path(s, path) : ".";
 	size_t n = strlen(p);
 	struct sh_file **head = &s->files[hash(p, n)], *f;
 
@@ -119,7 +119,7 @@ struct sh_file *sh_file_get(struct sh *s, const char *path, bool make)
 		if (!strcmp(f->path, p))
 			return f;
 	}
-	if (!make || !n)
+	if (!make)
 		return NULL;
 	f = bawn_new(s->a, struct sh_file, 1);
 	if (!f)

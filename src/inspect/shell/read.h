@@ -3,7 +3,7 @@
 
 /* Private to the reader (read.c, tokens.c, expand.c, skip.c). */
 
-#include "inspect/shell/words.h"
+#include "inspect/shell/marks.h"
 
 enum sh_mode {
 	SH_MODE_SCRIPT,

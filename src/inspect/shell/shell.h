@@ -112,6 +112,11 @@ struct sh_func {
 
 struct sh_reader;
 
+struct sh_seen {
+	const char *rule;
+	double confidence;
+};
+
 /* One text and all that is known while it is walked. */
 struct sh {
 	struct bawn_scan *scan;
@@ -127,7 +132,7 @@ struct sh {
 	unsigned depth, runs;
 	size_t commands;
 	size_t seen_n, seen_cap;
-	const char **seen; /* rules reported already, so that a long script does not repeat itself */
+	struct sh_seen *seen; /* reported already: a long script does not repeat itself */
 	bool deep;         /* some bound was reached */
 	bool broken;       /* quotes or brackets do not end */
 	unsigned past;     /* SH_PAST_* */
@@ -182,7 +187,7 @@ int sh_run(struct sh *s, const char *text, size_t len);
 int sh_push_script(struct sh *s, const char *text, size_t len, const struct sh_data *in,
 	unsigned how, const struct sh_words *params);
 
-/* words.c: one word of a reader from its marked form into words. */
+/* split.c: one word of a reader from its marked form into words. */
 int sh_split_word(struct sh *s, const struct sh_word *w, struct sh_words *out);
 bool sh_glob_match(const char *pat, const char *text);
 const char *sh_base(const char *path);
@@ -270,6 +275,5 @@ int sh_report(struct sh *s, const struct sh_command *c, const struct sh_found *f
 int sh_vet(struct sh *s, struct sh_command *c);
 int sh_vet_destroy(struct sh *s, const struct sh_command *c);
 int sh_vet_flow(struct sh *s, const struct sh_command *c);
-int sh_vet_persist(struct sh *s, const struct sh_command *c);
 /* Bytes that reach a shell or an interpreter as its program. */
 int sh_vet_execution(struct sh *s, const struct sh_command *c, const struct sh_data *d);

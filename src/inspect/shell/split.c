@@ -4,7 +4,7 @@
  * splitting. The reader marks with control bytes what was not quoted, so that quoted braces and
  * blanks stay what they are.
  */
-#include "inspect/shell/words.h"
+#include "inspect/shell/marks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,11 +139,10 @@ static int add_range(
 	if (hi < lo || hi - lo > BRACE_MAX)
 		hi = lo + 1;
 	for (long v = lo; v <= hi; v++) {
-		const char *x = bawn_arena_printf(s->a, letters ? "%c" : "%ld", (int)v);
+		const char *x = letters ? bawn_arena_printf(s->a, "%c", (int)v)
+					: bawn_arena_printf(s->a, "%ld", v);
 		int r;
 
-		if (!letters)
-			x = bawn_arena_printf(s->a, "%ld", v);
 		if (!x)
 			return sh_no_memory(s);
 		r = add_piece(s, l, t, open, x, strlen(x), close);
