@@ -116,6 +116,38 @@ static int run_rounds(struct sh *s, struct sh_reader *r, const struct sh_block *
 	return rc;
 }
 
+/* A body like `f | f &`: each call starts two more. */
+static bool bomb(const char *name, const char *body, size_t n)
+{
+	size_t k = strlen(name);
+	const char *p = body;
+
+	while (k && (p = memmem(p, n - (size_t)(p - body), name, k))) {
+		const char *q = p + k, *end = body + n;
+
+		while (q < end && (*q == ' ' || *q == '\n'))
+			q++;
+		if (q < end && *q == '|') {
+			for (q++; q < end && *q == ' ';)
+				q++;
+			if ((size_t)(end - q) >= k && !memcmp(q, name, k))
+				return true;
+		}
+		p += k;
+	}
+	return false;
+}
+
+static int end_function(struct sh *s, struct sh_reader *r, const struct sh_block *b, size_t n)
+{
+	struct sh_command c = {.start = r->base, .end = r->base + r->i};
+	int rc = 0;
+
+	if (bomb(b->name, r->t + b->body, n))
+		rc = sh_vet_fact(s, &c, "@bomb", b->name);
+	return rc < 0 ? rc : sh_func_set(s, b->name, r->t + b->body, n, false);
+}
+
 int sh_block_end(struct sh *s, struct sh_reader *r, enum sh_block_kind kind)
 {
 	size_t k = r->n_blocks, word = kind == SH_BLOCK_LOOP || kind == SH_BLOCK_CASE ? 4 : 1;
@@ -140,7 +172,7 @@ int sh_block_end(struct sh *s, struct sh_reader *r, enum sh_block_kind kind)
 	if (b.function) {
 		size_t n = r->i > b.body + word ? r->i - b.body - word : 0;
 
-		return sh_func_set(s, b.name, r->t + b.body, n, false);
+		return end_function(s, r, &b, n);
 	}
 	c = sh_command_now(s, r);
 	if (!c)

@@ -273,6 +273,8 @@ struct sh_found {
 };
 int sh_report(struct sh *s, const struct sh_command *c, const struct sh_found *f);
 int sh_vet(struct sh *s, struct sh_command *c);
+/* Rules over a line with one word; blanks in it as in canonical lines. */
+int sh_vet_fact(struct sh *s, const struct sh_command *c, const char *what, const char *word);
 int sh_vet_destroy(struct sh *s, const struct sh_command *c);
 int sh_vet_flow(struct sh *s, const struct sh_command *c);
 /* Bytes that reach a shell or an interpreter as its program. */

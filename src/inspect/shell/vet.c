@@ -7,6 +7,7 @@
  *   @write /path           a file that it makes, changes or appends to
  *   @set NAME=VALUE        a variable for it or for what comes
  *   @input prog text       what a database client or the like is fed
+ *   @bomb name             a function that starts itself twice
  *
  * A rule's args: `script` is the confidence in a source file, `remote` on another machine or in a
  * container, `root` the least confidence when it runs as root.
@@ -107,8 +108,7 @@ static int match(struct sh *s, const struct sh_command *c, const char *line)
 	return bawn_rules_match(s->scan, &bawn_rules_command, line, n, hit, &run, s->err);
 }
 
-/* A line with a word of its own; blanks in it as in canonical lines. */
-static int match_fact(
+int sh_vet_fact(
 	struct sh *s, const struct sh_command *c, const char *what, const char *word)
 {
 	char *t = bawn_arena_printf(s->a, "%s %s", what, word);
@@ -131,11 +131,11 @@ static int vet_writes(struct sh *s, const struct sh_command *c)
 
 		if (d->kind == SH_OUT || d->kind == SH_APPEND || !strncmp(d->path, "/dev/tcp", 8) ||
 			!strncmp(d->path, "/dev/udp", 8))
-			rc = match_fact(s, c, d->kind == SH_APPEND ? "@append" : "@write",
+			rc = sh_vet_fact(s, c, d->kind == SH_APPEND ? "@append" : "@write",
 				sh_path(s, d->path));
 	}
 	for (size_t i = 0; rc == 0 && i < c->writes.n; i++)
-		rc = match_fact(s, c, "@write", sh_path(s, c->writes.v[i]));
+		rc = sh_vet_fact(s, c, "@write", sh_path(s, c->writes.v[i]));
 	return rc;
 }
 
@@ -145,10 +145,10 @@ static int vet_sets(struct sh *s, const struct sh_command *c)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < c->assigns.n; i++)
-		rc = match_fact(s, c, "@set", c->assigns.v[i].text);
+		rc = sh_vet_fact(s, c, "@set", c->assigns.v[i].text);
 	for (size_t i = 1; rc == 0 && export && i < c->args.n; i++) {
 		if (strchr(c->args.v[i].text, '='))
-			rc = match_fact(s, c, "@set", c->args.v[i].text);
+			rc = sh_vet_fact(s, c, "@set", c->args.v[i].text);
 	}
 	return rc;
 }
@@ -164,7 +164,7 @@ static int vet_input(struct sh *s, const struct sh_command *c)
 			  "launchctl|debugfs|"))
 		return 0;
 	what = bawn_arena_printf(s->a, "@input %s", p);
-	return what ? match_fact(s, c, what, c->in.text) : sh_no_memory(s);
+	return what ? sh_vet_fact(s, c, what, c->in.text) : sh_no_memory(s);
 }
 
 int sh_vet(struct sh *s, struct sh_command *c)
