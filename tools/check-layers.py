@@ -17,13 +17,14 @@ ALLOWED = {  # folder: what it may include besides itself
     "verdict": INSPECT,
     "plan": VERDICT,
     "backend": {"base", "plan", "call", "policy"},  # words of the plan; the policy itself is never read
-    "supervise": {"base", "plan", "backend"},
+    "supervise": {"base", "call", "plan", "backend"},
     "result": {"base", "call", "verdict", "plan", "backend", "supervise", "policy"},
     "audit": BASE,
     "egress": BASE,  # the door: a process of its own
     "pipeline": PLAN | {"backend", "supervise", "result", "audit", "egress"},
+    "serve": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline"},
     "api": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline"},
-    "cli": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline"},
+    "cli": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline", "serve"},
 }
 
 root = pathlib.Path(sys.argv[1]) / "src"

@@ -97,6 +97,12 @@ struct cli {
 	/* proxy */
 	const char *port;
 	struct bawn_strlist resolvers;
+	/* hook install */
+	const char *settings_file;
+	bool project;
+	/* inspect, verify */
+	const char *batch, *mode, *detect, *lang;
+	bool redact, sarif;
 };
 
 /* main.c */
@@ -105,6 +111,10 @@ extern const struct cli_cmd *const cli_verbs[]; /* ends with NULL */
 int cli_flush(struct cli *cli, struct bawn_error *err);
 /* The same, and cli->say to standard error: for a verb that goes on running. */
 int cli_flush_all(struct cli *cli, struct bawn_error *err);
+/* The same when it has grown large, for verbs that print as they go. */
+int cli_drain(struct cli *cli, struct bawn_error *err);
+/* Write to standard error at once: only for what a person at a terminal looks at meanwhile. */
+void cli_progress(struct cli *cli, const struct bawn_buf *text);
 /* A variable of the caller's environment, NULL if it is not set. */
 const char *cli_env(const struct cli *cli, const char *name);
 /* One line about something that went wrong, for standard error. */
@@ -125,13 +135,26 @@ int cli_add_setting(struct cli *cli, const char *key, const char *value, const c
  * above 3. */
 unsigned cli_distance(const char *a, const char *b);
 
+/* batch.c: `inspect --batch command|content|code`, JSON lines in, JSON lines out */
+int cli_batch(
+	struct cli *cli, const struct bawn_policy *p, const char *what, struct bawn_error *err);
+
+/* cmd_inspect.c: shared with verify */
+extern const struct cli_opt cli_vet_opts[];
+
 /* run_opts.c: what describes a run */
 extern const struct cli_opt cli_policy_opts[]; /* what becomes policy */
 extern const struct cli_opt cli_call_opts[];   /* what describes the call */
 /* Everything parsed, as the pipeline wants it. Output goes nowhere yet. */
 int cli_run_input(struct cli *cli, struct bawn_run_input *ret, struct bawn_error *err);
+/* --policy and --workspace alone, for verbs that run nothing */
+extern const struct cli_opt cli_place_opts[];
 /* The policy source alone, workspace resolved. */
 int cli_policy_source(struct cli *cli, struct bawn_policy_source *ret, struct bawn_error *err);
+
+/* cmd_run.c: run or guard the command that was given */
+extern const struct cli_opt cli_result_opts[]; /* what becomes of the result */
+int cli_run_command(struct cli *cli, bool guard, struct bawn_error *err);
 
 /* help.c */
 void cli_help(const struct cli_cmd *cmd, struct bawn_buf *out); /* NULL: the overview */
@@ -173,5 +196,6 @@ void cli_explain_controls(struct cli *cli, const struct bawn_explanation *ex);
 void cli_explain_json_controls(struct bawn_buf *b, const struct bawn_explanation *ex);
 
 /* cmd_*.c */
-extern const struct cli_cmd cli_cmd_run, cli_cmd_explain, cli_cmd_doctor, cli_cmd_policy,
-	cli_cmd_audit, cli_cmd_proxy, cli_cmd_help, cli_cmd_version, cli_cmd_completion;
+extern const struct cli_cmd cli_cmd_run, cli_cmd_guard, cli_cmd_explain, cli_cmd_doctor,
+	cli_cmd_policy, cli_cmd_audit, cli_cmd_inspect, cli_cmd_verify, cli_cmd_hook, cli_cmd_proxy,
+	cli_cmd_help, cli_cmd_version, cli_cmd_completion;

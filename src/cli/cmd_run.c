@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "cli/cli.h"
 
-static const struct cli_opt run_opts[] = {
+const struct cli_opt cli_result_opts[] = {
 	{.name = "result",
 		.kind = CLI_TEXT,
 		.value = "FILE",
@@ -190,7 +190,7 @@ static int run_checked(
 	return r;
 }
 
-static int run(struct cli *cli, struct bawn_error *err)
+int cli_run_command(struct cli *cli, bool guard, struct bawn_error *err)
 {
 	_cleanup_close_ int result_fd = -1;
 	struct bawn_run_input in;
@@ -203,16 +203,22 @@ static int run(struct cli *cli, struct bawn_error *err)
 			cli->closed & 2u ? "output" : "error");
 	if (!cli->args.n)
 		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
-			"no command given, as in 'bawn run -- make test'");
+			"no command given, as in 'bawn %s -- make test'", cli->cmd->name);
 	r = cli_run_input(cli, &in, err);
 	if (r < 0)
 		return r;
+	in.guard = guard;
 	if (cli->result_file) {
 		r = open_result(cli->result_file, &result_fd, err);
 		if (r < 0)
 			return r;
 	}
 	return run_checked(cli, &in, result_fd, err);
+}
+
+static int run(struct cli *cli, struct bawn_error *err)
+{
+	return cli_run_command(cli, false, err);
 }
 
 const struct cli_cmd cli_cmd_run = {
@@ -222,7 +228,7 @@ const struct cli_cmd cli_cmd_run = {
 	.about = "Exit status: the command's own; 124 timed out, 125 refused before anything ran,\n"
 		 "126 blocked or not executable, 127 not found, 128+N killed by signal N.",
 	.words = "@command",
-	.opts = {cli_policy_opts, cli_call_opts, run_opts, cli_common_opts},
+	.opts = {cli_policy_opts, cli_call_opts, cli_result_opts, cli_common_opts},
 	.command = true,
 	.usage_status = BAWN_EXIT_REFUSED,
 	.failed_status = BAWN_EXIT_REFUSED,

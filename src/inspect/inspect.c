@@ -8,6 +8,9 @@
 
 static const struct bawn_detector *const detectors[] = {
 	&bawn_detector_shell_rules,
+	&bawn_detector_operator,
+	&bawn_detector_secret,
+	&bawn_detector_shell,
 };
 
 const struct bawn_detector *bawn_detector_at(size_t i)
@@ -15,10 +18,9 @@ const struct bawn_detector *bawn_detector_at(size_t i)
 	return i < sizeof(detectors) / sizeof(detectors[0]) ? detectors[i] : NULL;
 }
 
-int bawn_inspect_call(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_call *c,
-	struct bawn_findings *out, struct bawn_error *err)
+struct bawn_subject bawn_call_subject(const struct bawn_call *c)
 {
-	struct bawn_subject sub = {
+	return (struct bawn_subject){
 		.kind = BAWN_KIND_COMMAND,
 		.lang = BAWN_LANG_BASH,
 		.detect = BAWN_DETECT_ALL,
@@ -28,8 +30,6 @@ int bawn_inspect_call(struct bawn_arena *a, const struct bawn_policy *p, const s
 		.len = strlen(c->text),
 		.last = true,
 	};
-
-	return bawn_scan_subject(a, p, &sub, out, err);
 }
 
 const char *bawn_severity_name(enum bawn_severity s)

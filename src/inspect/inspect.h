@@ -141,7 +141,9 @@ int bawn_scan_nested(struct bawn_scan *s, const struct bawn_subject *outer, size
 /* Run every detector that wants it over one subject, in this process. */
 int bawn_scan_subject(struct bawn_arena *a, const struct bawn_policy *p,
 	const struct bawn_subject *sub, struct bawn_findings *out, struct bawn_error *err);
-/* The same for a call that is about to run. */
+/* A call that is about to run as a subject; points into the call. */
+struct bawn_subject bawn_call_subject(const struct bawn_call *c);
+/* The same for a call. */
 int bawn_inspect_call(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_call *c,
 	struct bawn_findings *out, struct bawn_error *err);
 

@@ -11,7 +11,10 @@
 #include "base/cleanup.h"
 #include "pipeline/choose.h"
 #include "pipeline/door.h"
+#include "pipeline/filter.h"
 #include "pipeline/record.h"
+#include "pipeline/vet.h"
+#include "supervise/pass.h"
 
 struct run {
 	struct bawn_arena *a;
@@ -22,14 +25,35 @@ struct run {
 	struct bawn_door *door;
 	struct bawn_stdio stdio;
 	const char *own[3]; /* the audit log and its head */
+	struct bawn_tool_use use;
+	struct bawn_subject subject;
+	struct bawn_vetting *vetting; /* the call is looked at while its wall goes up */
 };
 
-/* call → policy → inspect → verdict */
+/* inspect begins; it answers in judge() */
+static int look(struct run *x)
+{
+	const struct bawn_call *c = x->r->call;
+	struct bawn_vet_input in = {
+		.tool = c->tool,
+		.agent = c->agent,
+		.session = c->session,
+		.session_dir = x->in->session_dir,
+		.use = x->in->guard ? &x->use : NULL,
+		.subjects = &x->subject,
+		.n_subjects = 1,
+	};
+
+	x->use = (struct bawn_tool_use){.tool = c->tool, .command = c->text};
+	x->subject = bawn_call_subject(c);
+	return bawn_vet_begin(x->a, x->r->policy, &in, &x->vetting, &x->r->error);
+}
+
+/* call → policy → inspect */
 static int understand(struct run *x)
 {
 	struct bawn_result *r = x->r;
 	struct bawn_policy_source src = x->in->policy;
-	struct bawn_findings found = {0};
 	int e;
 
 	e = bawn_call_make(x->a, &x->in->call, &r->call, &r->error);
@@ -37,17 +61,34 @@ static int understand(struct run *x)
 		return e;
 	src.workspace = r->call->workspace;
 	e = bawn_policy_load(x->a, &src, &r->policy, &r->error);
+	return e < 0 ? e : look(x);
+}
+
+/*
+ * inspect → verdict. For `run`, called when the wall stands and nothing of the call has run, so
+ * that looking at the call costs no time of its own; also when there is no wall (`wall` < 0): that
+ * the call is forbidden says more than why it could not be confined. For `guard`, called first: the
+ * verdict says whether there is to be a wall.
+ */
+static int judge(struct run *x, int wall)
+{
+	struct bawn_result *r = x->r;
+	struct bawn_error err = {0};
+	bool stop;
+	int e = bawn_vet_end(x->vetting, &r->verdict, &r->decision, &err);
+
+	x->vetting = NULL;
+	r->guarded = x->in->guard;
+	/* `run` confines whatever the verdict is; only the policy's own rules stop it */
+	stop = r->guarded ? bawn_decision_does(&r->decision) == BAWN_ACTION_BLOCK
+			  : r->verdict.blocked;
+	if (e >= 0 && stop)
+		e = bawn_fail(&err, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
 	if (e < 0)
-		return e;
-	e = bawn_inspect_call(x->a, r->policy, r->call, &found, &r->error);
-	if (e < 0)
-		return e;
-	e = bawn_verdict_make(r->policy, &found, &r->verdict, &r->error);
-	if (e < 0)
-		return e;
-	if (r->verdict.blocked)
-		return bawn_fail(&r->error, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
-	return 0;
+		r->error = err;
+	r->passed =
+		e >= 0 && r->guarded && bawn_decision_does(&r->decision) != BAWN_ACTION_CONSTRAIN;
+	return e < 0 ? e : wall;
 }
 
 /* plan → backend, for one candidate */
@@ -63,6 +104,9 @@ static int try_backend(struct run *x, const struct bawn_backend *be)
 	if (e < 0)
 		return e;
 	r->demanded = r->plan->demanded;
+	e = bawn_output_filter_check(r->policy, &r->error);
+	if (e < 0)
+		return e;
 	if (!strcmp(be->name, "noop") && r->demanded & BAWN_CTL_SYSCALLS & ~r->plan->may_miss)
 		return bawn_fail(&r->error, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"backend 'noop' confines nothing; it runs only where the policy says level: none");
@@ -87,6 +131,10 @@ static int try_backend(struct run *x, const struct bawn_backend *be)
 		return e;
 	}
 	r->enforced = x->instance->enforced;
+	if (bawn_output_filter_guards_secrets(r->policy)) {
+		r->demanded |= BAWN_CTL_SECRETS;
+		r->enforced |= BAWN_CTL_SECRETS;
+	}
 	r->walls = bawn_arena_strdup(x->a, x->instance->walls);
 	return r->walls ? 0 : bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 }
@@ -176,24 +224,64 @@ static void note_network(struct run *x)
 				      (unsigned long long)n->unrecorded));
 }
 
+/* supervise, with the output looked at on its way */
+static int supervise(struct run *x)
+{
+	struct bawn_output_findings *found = bawn_new(x->a, struct bawn_output_findings, 1);
+	struct bawn_outlets o = x->in->outlets;
+	struct bawn_output_filter filter;
+	struct bawn_result *r = x->r;
+	int e;
+
+	if (!found)
+		return bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	if (bawn_output_filter_init(&filter, x->a, r->policy, &o, found))
+		o.filter = &filter.ops;
+	if (x->door)
+		o.watch = bawn_door_watch(x->door, x->audit, r);
+	e = bawn_supervise(x->a, x->instance, r->plan, &x->stdio, &o, &r->outcome, &r->error);
+	bawn_output_filter_done(&filter);
+	r->output_findings = found->v;
+	r->output_stream = found->stream;
+	r->output_count = found->count;
+	r->n_output_findings = found->n;
+	r->output_findings_total = found->total;
+	return e;
+}
+
 static int execute(struct run *x)
 {
 	struct bawn_result *r = x->r;
 	struct bawn_error audit_err = {0};
-	struct bawn_outlets outlets = x->in->outlets;
 	int e = bawn_record_start(x->audit, r, &r->error);
 
 	if (e < 0)
 		return bawn_error_wrap(&r->error, "nothing was run");
 	r->started = true;
-	if (x->door)
-		outlets.watch = bawn_door_watch(x->door, x->audit, r);
-	e = bawn_supervise(x->a, x->instance, r->plan, &x->stdio, &outlets, &r->outcome, &r->error);
+	e = supervise(x);
 	note_network(x);
 	x->instance = bawn_instance_free(x->instance);
 	add_note(r, r->plan->note);
 	if (!(r->enforced & BAWN_CTL_SYSCALLS))
 		add_note(r, "the command was NOT CONFINED: no wall stood around it");
+	if (bawn_record_end(x->audit, r, &audit_err) < 0)
+		add_note(r,
+			bawn_arena_printf(x->a, "the end of this run is not in the audit log: %s",
+				audit_err.msg));
+	return e;
+}
+
+/* The verdict lets it through: no wall, as if we were not there, but recorded. */
+static int let_through(struct run *x)
+{
+	struct bawn_result *r = x->r;
+	struct bawn_error audit_err = {0};
+	int e = bawn_record_start(x->audit, r, &r->error);
+
+	if (e < 0)
+		return bawn_error_wrap(&r->error, "nothing was run");
+	r->started = true;
+	e = bawn_pass_through(r->call, &x->in->outlets, &r->outcome, &r->error);
 	if (bawn_record_end(x->audit, r, &audit_err) < 0)
 		add_note(r,
 			bawn_arena_printf(x->a, "the end of this run is not in the audit log: %s",
@@ -213,6 +301,29 @@ static int refused(struct run *x, int e)
 	return e;
 }
 
+/* The wall goes up while the call is looked at. */
+static int confine(struct run *x)
+{
+	int e = open_audit(x);
+
+	if (e >= 0)
+		e = wall_in(x);
+	if (x->vetting)
+		e = judge(x, e);
+	return e < 0 ? e : execute(x);
+}
+
+/* The verdict comes first and says which way. */
+static int guard(struct run *x)
+{
+	int e = judge(x, 0);
+
+	if (e < 0 || !x->r->passed)
+		return e < 0 ? e : confine(x);
+	e = open_audit(x);
+	return e < 0 ? e : let_through(x);
+}
+
 int bawn_pipeline_run(
 	struct bawn_arena *a, const struct bawn_run_input *in, struct bawn_result *ret)
 {
@@ -225,13 +336,10 @@ int bawn_pipeline_run(
 	*ret = (struct bawn_result){0};
 	e = understand(&x);
 	if (e >= 0)
-		e = open_audit(&x);
-	if (e >= 0)
-		e = wall_in(&x);
-	if (e >= 0)
-		e = execute(&x);
+		e = in->guard ? guard(&x) : confine(&x);
 	if (e < 0)
 		e = refused(&x, e);
+	x.vetting = bawn_vet_drop(x.vetting);
 	bawn_stdio_done(&x.stdio);
 	x.door = bawn_door_free(x.door);
 	(void)bawn_audit_free(x.audit);
@@ -263,6 +371,7 @@ static const struct {
 	[BAWN_CTLI_LIMIT_FILES] = {"rlimit, metering", "rlimit, metering"},
 	[BAWN_CTLI_LIMIT_DISK] = {"tmpfs size, metering", "metering"},
 	[BAWN_CTLI_LIMIT_TIME] = {"supervisor", "supervisor"},
+	[BAWN_CTLI_SECRETS] = {"inspection of output", "inspection of output"},
 	[BAWN_CTLI_LIMIT_OUTPUT] = {"supervisor", "supervisor"},
 };
 
@@ -317,7 +426,8 @@ int bawn_pipeline_explain(
 	*ret = (struct bawn_explanation){0};
 	e = understand(&x);
 	if (e >= 0)
-		e = wall_in(&x);
+		e = judge(&x, wall_in(&x));
+	x.vetting = bawn_vet_drop(x.vetting);
 	x.instance = bawn_instance_free(x.instance);
 	x.door = bawn_door_free(x.door);
 	bawn_stdio_done(&x.stdio);

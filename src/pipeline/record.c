@@ -61,7 +61,16 @@ int bawn_record_start(struct bawn_audit *au, const struct bawn_result *r, struct
 	_cleanup_buf_ struct bawn_buf b = {0};
 
 	put_call(&b, "start", r);
-	put(&b, "action", r->plan->demanded & BAWN_CTL_SYSCALLS ? "CONSTRAIN" : "ALLOW");
+	if (r->guarded) {
+		put(&b, "action", bawn_decision_name(&r->decision));
+		put(&b, "would", bawn_action_name(r->decision.would));
+	} else {
+		put(&b, "action", r->plan->demanded & BAWN_CTL_SYSCALLS ? "CONSTRAIN" : "ALLOW");
+	}
+	if (r->passed) {
+		put(&b, "adapter", "none");
+		return append(au, &b, err);
+	}
 	put(&b, "adapter", r->backend);
 	put(&b, "level", r->level);
 	put(&b, "reason", r->reason);
@@ -120,6 +129,22 @@ static void put_denials(struct bawn_buf *b, const struct bawn_outcome *o)
 	bawn_buf_puts(b, "]");
 }
 
+static void put_output(struct bawn_buf *b, const struct bawn_result *r)
+{
+	bawn_buf_printf(b, ",\"output_findings_total\":%" PRIu64 ",\"output_findings\":[",
+		r->output_findings_total);
+	for (size_t i = 0; i < r->n_output_findings; i++) {
+		const struct bawn_finding *f = &r->output_findings[i];
+
+		bawn_buf_printf(b,
+			"%s{\"stream\":%d,\"count\":%u,\"confidence\":%.3f,\"rule\":", i ? "," : "",
+			r->output_stream[i], r->output_count[i], f->confidence);
+		(void)bawn_buf_json(b, f->rule, strlen(f->rule));
+		bawn_buf_puts(b, "}");
+	}
+	bawn_buf_puts(b, "]");
+}
+
 int bawn_record_end(struct bawn_audit *au, const struct bawn_result *r, struct bawn_error *err)
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
@@ -128,7 +153,7 @@ int bawn_record_end(struct bawn_audit *au, const struct bawn_result *r, struct b
 	put(&b, "event", "end");
 	put(&b, "run", r->call->run_id);
 	put(&b, "policy_sha256", r->policy->digest);
-	put(&b, "adapter", r->backend);
+	put(&b, "adapter", r->passed ? "none" : r->backend);
 	put(&b, "outcome",
 		o->limit                    ? "limit"
 		: o->exec_errno             ? "not-executed"
@@ -145,6 +170,7 @@ int bawn_record_end(struct bawn_audit *au, const struct bawn_result *r, struct b
 		o->usage.memory_peak);
 	put_denials(&b, o);
 	put_network(&b, &r->network);
+	put_output(&b, r);
 	return append(au, &b, err);
 }
 
@@ -155,6 +181,8 @@ int bawn_record_refusal(struct bawn_audit *au, const struct bawn_result *r, stru
 
 	put_call(&b, blocked ? "blocked" : "refused", r);
 	put(&b, "action", "BLOCK");
+	if (r->guarded)
+		put(&b, "would", bawn_action_name(r->decision.would));
 	if (r->backend)
 		put(&b, "adapter", r->backend);
 	put(&b, "error", bawn_errkind_name(r->error.kind));

@@ -48,8 +48,9 @@ static uint32_t demanded(const struct plan_builder *b)
 		d |= BAWN_CTL_FS_EXEC;
 	if (b->plan->n_guards || b->protect.n)
 		d |= BAWN_CTL_FS_PROTECT;
-	if (p->sec_leaks || p->sec_patterns ||
-		(*p->sec_injection && strcmp(p->sec_injection, "host-boundary") != 0))
+	/* looking for leaks is the pipeline's own; this is about secrets that a backend would hand
+	 * in */
+	if (*p->sec_injection && strcmp(p->sec_injection, "host-boundary") != 0)
 		d |= BAWN_CTL_SECRETS;
 	return d;
 }

@@ -50,6 +50,17 @@ enum bawn_netmode {
 	BAWN_NET_DENY,
 	BAWN_NET_CLOSED
 };
+enum bawn_escapemode {
+	BAWN_ESC_KEEP,
+	BAWN_ESC_AUTO,
+	BAWN_ESC_TAME
+};
+/* What is done about a secret that would leave. */
+enum bawn_leak_action {
+	BAWN_LEAK_WARN,
+	BAWN_LEAK_REDACT,
+	BAWN_LEAK_BLOCK
+};
 enum bawn_shellmode {
 	BAWN_SHELL_FULL,
 	BAWN_SHELL_RESTRICTED,
@@ -173,6 +184,10 @@ int bawn_policy_load(struct bawn_arena *a, const struct bawn_policy_source *src,
 int bawn_policy_show(const struct bawn_policy *p, bool json, struct bawn_buf *out);
 /* A commented policy.yaml with every setting at its default. */
 int bawn_policy_template(struct bawn_buf *out);
+
+/* The value of a setting with a free name ("tools.Bash.suspicious_threshold"), NULL if nobody set
+ * it. */
+const char *bawn_policy_named(const struct bawn_policy *p, const char *key);
 
 const char *bawn_layer_name(enum bawn_layer layer);
 const char *bawn_enum_name(const char *type, unsigned value); /* ("netmode", 3) -> "deny" */

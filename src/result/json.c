@@ -107,6 +107,15 @@ static void put_walls(const struct bawn_result *r, struct bawn_buf *b)
 	bawn_buf_puts(b, "}");
 }
 
+static void put_action(const struct bawn_result *r, struct bawn_buf *b)
+{
+	if (!r->guarded)
+		return;
+	put_str(b, "action", bawn_decision_name(&r->decision));
+	put_str(b, "would", bawn_action_name(r->decision.would));
+	put_bool(b, "dry_run", r->decision.dry_run);
+}
+
 static void put_finding(const struct bawn_finding *f, struct bawn_buf *b)
 {
 	bawn_buf_puts(b, "{");
@@ -138,6 +147,31 @@ static void put_verdict(const struct bawn_verdict *v, struct bawn_buf *b)
 		put_finding(&v->findings.v[i], b);
 	}
 	bawn_buf_puts(b, "]}");
+}
+
+/* What was found in the output; spans are offsets in what the command wrote. */
+static void put_output_findings(const struct bawn_result *r, struct bawn_buf *b)
+{
+	put_key(b, "output_findings");
+	bawn_buf_puts(b, "[");
+	for (size_t i = 0; i < r->n_output_findings; i++) {
+		const struct bawn_finding *f = &r->output_findings[i];
+
+		bawn_buf_puts(b, i ? ",{" : "{");
+		put_str(b, "stream", r->output_stream[i] == 1 ? "stdout" : "stderr");
+		put_str(b, "rule", f->rule);
+		put_str(b, "category", f->category);
+		put_str(b, "level", bawn_severity_name(f->level));
+		put_key(b, "confidence");
+		bawn_buf_printf(b, "%.4f", f->confidence);
+		put_u64(b, "count", r->output_count[i]);
+		put_u64(b, "start", f->start);
+		put_u64(b, "end", f->end);
+		put_str(b, "message", f->message);
+		bawn_buf_puts(b, "}");
+	}
+	bawn_buf_puts(b, "]");
+	put_u64(b, "output_findings_total", r->output_findings_total);
 }
 
 static void put_base64(struct bawn_buf *b, const char *s, size_t len)
@@ -286,7 +320,9 @@ int bawn_result_json(const struct bawn_result *r, const struct bawn_buf *out,
 	bawn_buf_puts(ret, "{\"schema\":\"bawn/result/v1\"");
 	put_ending(r, ret);
 	put_walls(r, ret);
+	put_action(r, ret);
 	put_verdict(&r->verdict, ret);
+	put_output_findings(r, ret);
 	put_str(ret, "policy_sha256", r->policy ? r->policy->digest : NULL);
 	put_str(ret, "run", r->call ? r->call->run_id : NULL);
 	put_str(ret, "workspace", r->call ? r->call->workspace : NULL);

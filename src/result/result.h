@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "supervise/supervise.h"
+#include "verdict/act.h"
 #include "verdict/verdict.h"
 
 /* Exit statuses of `bawn run`; otherwise the command's own. */
@@ -39,7 +40,10 @@ struct bawn_result {
 	const struct bawn_plan *plan;
 	char plan_sha256[BAWN_HEX_LEN + 1];
 	struct bawn_verdict verdict;
-	const char *backend; /* name */
+	bool guarded; /* `decision` was asked for: acted on by verdict, not always confined */
+	struct bawn_decision decision; /* with guarded */
+	bool passed;                   /* let through: it ran without a wall */
+	const char *backend;           /* name */
 	const char *level;
 	const char *reason; /* why this backend */
 	const char *walls;  /* what enforces the controls */
@@ -48,6 +52,12 @@ struct bawn_result {
 	bool started;
 	struct bawn_outcome outcome;
 	struct bawn_network network;
+	const struct bawn_finding
+		*output_findings;     /* in what the command wrote: one per rule and stream */
+	const int *output_stream;     /* 1 or 2, same order */
+	const unsigned *output_count; /* how often, same order */
+	size_t n_output_findings;
+	uint64_t output_findings_total;
 	struct bawn_error error; /* kind NONE unless refused, blocked or failed */
 	const char *notes[8];    /* NULL-terminated further remarks */
 	const char *audit_path;

@@ -114,14 +114,59 @@ static void say_exec(const struct bawn_result *r, bool colour, struct bawn_buf *
 	if (r->call && r->call->argv && r->call->argv[0])
 		say_text(b, r->call->argv[0]);
 	bawn_buf_printf(b, "': %s%s\n", why ? why : "unknown error",
-		e == ENOENT ? " (as the sandbox sees it: it may lie outside of what is granted)"
-			    : "");
+		e == ENOENT && !r->passed
+			? " (as the sandbox sees it: it may lie outside of what is granted)"
+			: "");
+}
+
+/* What the verdict did or, in a dry run, would have done. Nothing when there is nothing to act on.
+ */
+static void say_decision(const struct bawn_result *r, bool colour, struct bawn_buf *b)
+{
+	const struct bawn_decision *d = &r->decision;
+	const char *done = d->would == BAWN_ACTION_BLOCK ? "blocked" : "confined";
+
+	if (!r->guarded || !r->started || r->verdict.kind == BAWN_SAFE)
+		return;
+	if (d->would == BAWN_ACTION_ALLOW)
+		return;
+	say_start(b, colour, false,
+		d->would == BAWN_ACTION_LOG ? "let through"
+		: d->dry_run                ? "dry run"
+					    : "confined");
+	bawn_buf_printf(
+		b, "%s (%.2f): ", bawn_verdict_name(r->verdict.kind), r->verdict.confidence);
+	say_text(b, r->verdict.reason ? r->verdict.reason : "see the findings");
+	if (d->dry_run && d->would != BAWN_ACTION_LOG)
+		bawn_buf_printf(b, "; with enforcement.enabled: true it would be %s", done);
+	bawn_buf_puts(b, "\n");
+}
+
+/* Weak hints are in the result object only. */
+static void say_output(const struct bawn_result *r, bool colour, struct bawn_buf *b)
+{
+	double floor = r->policy ? r->policy->thr_suspicious : 0.0;
+
+	for (size_t i = 0; i < r->n_output_findings; i++) {
+		const struct bawn_finding *f = &r->output_findings[i];
+
+		if (f->confidence < floor)
+			continue;
+		say_start(b, colour, false, "output");
+		say_text(b, f->message);
+		bawn_buf_printf(b, " (%s, standard %s", f->rule,
+			r->output_stream[i] == 1 ? "output" : "error");
+		if (r->output_count[i] > 1)
+			bawn_buf_printf(b, ", %u times", r->output_count[i]);
+		bawn_buf_puts(b, ")\n");
+	}
 }
 
 int bawn_result_say(const struct bawn_result *r, bool colour, struct bawn_buf *ret)
 {
 	const struct bawn_outcome *o = &r->outcome;
 
+	say_decision(r, colour, ret);
 	if (r->started)
 		say_missing(r, colour, ret);
 	if (r->error.kind != BAWN_ERR_NONE)
@@ -131,6 +176,7 @@ int bawn_result_say(const struct bawn_result *r, bool colour, struct bawn_buf *r
 	if (o->limit)
 		say_limit(r, colour, ret);
 	say_denials(o, colour, ret);
+	say_output(r, colour, ret);
 	for (size_t i = 0; i < sizeof(r->notes) / sizeof(r->notes[0]) && r->notes[i]; i++) {
 		say_start(ret, colour, false, "note");
 		say_text(ret, r->notes[i]);

@@ -176,7 +176,8 @@ static bool is_done(const struct loop *l)
 {
 	const struct stream *s = l->streams;
 
-	return l->ended && s[0].from < 0 && !s[0].len && s[1].from < 0 && !s[1].len;
+	return l->ended && s[0].from < 0 && !s[0].len && !s[0].fed && s[1].from < 0 && !s[1].len &&
+	       !s[1].fed;
 }
 
 /* Build the poll set; returns how long to sleep in ms. */

@@ -17,6 +17,7 @@
 #define READER_GRACE_MS 500   /* how long a stuck reader is waited for after a kill */
 #define KILL_AGAIN_MS   500   /* SIGKILL is repeated while something is left inside */
 #define PAUSE_MS        100   /* before something that cannot be polled for is tried again */
+#define FILTER_IDLE_MS  50    /* silence after which a filter lets go of what it can */
 #define WAKE_MAX_MS     10000 /* poll's clock stops during suspend, ours does not */
 #define RELAY_CONNS_MAX 64
 
@@ -53,9 +54,13 @@ struct stream {
 	enum outlet_kind kind;
 	struct bawn_buf *keep;
 	uint64_t *count;
-	char *buf; /* PUMP_SIZE, made when first needed */
+	char *buf;       /* PUMP_SIZE, made when first needed */
+	const char *out; /* what is to be passed on: `buf`, or what the filter made of it */
 	size_t off, len;
-	size_t budget; /* how much may still be read */
+	struct bawn_buf filtered;
+	int64_t flush_at; /* the filter may hold something back: ask for it then */
+	bool fed;         /* the filter has seen something and not its end */
+	size_t budget;    /* how much may still be read */
 	int64_t retry_at;
 };
 

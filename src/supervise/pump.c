@@ -25,7 +25,13 @@ void stream_open(struct loop *l, unsigned index)
 {
 	struct stream *st = &l->streams[index];
 
-	*st = (struct stream){.index = index, .from = -1, .to = -1, .own = -1, .budget = SIZE_MAX};
+	*st = (struct stream){.index = index,
+		.from = -1,
+		.to = -1,
+		.own = -1,
+		.budget = SIZE_MAX,
+		.flush_at = NEVER};
+	st->filtered.max = SIZE_MAX / 2;
 	st->count = index ? &l->ret->err_bytes : &l->ret->out_bytes;
 	if (l->plan->pty && index)
 		return;
@@ -49,6 +55,8 @@ void stream_close(struct loop *l, struct stream *st)
 void stream_drop(struct loop *l, struct stream *st)
 {
 	st->len = 0;
+	st->fed = false;
+	st->flush_at = NEVER;
 	st->to = -1;
 	st->kind = OUTLET_NONE;
 	l->ret->sink_closed = true;
@@ -61,6 +69,7 @@ void stream_done(struct stream *st)
 	if (st->own >= 0)
 		(void)close(st->own);
 	free(st->buf);
+	bawn_buf_done(&st->filtered);
 }
 
 void stream_last(struct loop *l, struct stream *st)
@@ -90,6 +99,8 @@ void stream_arm(struct loop *l, struct stream *st, int64_t *wake)
 	loop_want(l, SLOT_TO + st->index, st->own >= 0 ? st->own : st->to, st->len ? POLLOUT : 0);
 	if (waiting && st->from >= 0)
 		loop_sooner(wake, st->retry_at);
+	if (!st->len)
+		loop_sooner(wake, st->from < 0 && st->fed ? l->now : st->flush_at);
 	if (read && l->ended)
 		*wake = l->now;
 }
@@ -125,8 +136,8 @@ static enum outlet_kind outlet_look(struct stream *st)
 /* As write(2): -1 with EAGAIN when it would have to wait. */
 static ssize_t outlet_write(struct stream *st, bool writable)
 {
-	const char *at = st->buf + st->off;
-	struct iovec iov = {.iov_base = st->buf + st->off, .iov_len = st->len};
+	const char *at = st->out + st->off;
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)at, .iov_len = st->len};
 	ssize_t n;
 
 	if (st->kind == OUTLET_PIPE) {
@@ -192,30 +203,58 @@ static size_t output_room(const struct loop *l, const struct stream *st, size_t 
 	return room;
 }
 
-/* `n` fresh bytes are in the buffer: count, keep, show and queue them. */
-static int stream_take(struct loop *l, struct stream *st, size_t n, struct bawn_error *err)
+/* What may be seen: keep, show and queue it. */
+static int stream_pass(
+	struct loop *l, struct stream *st, const char *bytes, size_t n, struct bawn_error *err)
 {
-	size_t room = output_room(l, st, n);
-	int r = 0;
-
-	*st->count += room;
+	st->out = bytes;
 	st->off = 0;
-	st->len = st->to >= 0 ? room : 0;
-	if (st->keep && room)
-		bawn_buf_add(st->keep, st->buf, room);
+	st->len = st->to >= 0 ? n : 0;
+	if (st->keep && n)
+		bawn_buf_add(st->keep, bytes, n);
 	if (st->keep && st->keep->failed)
 		return bawn_fail(err, BAWN_ERR_SUPERVISE, st->keep->failed,
 			"cannot keep the command's output: out of memory");
-	if (room < n) {
+	if (n && l->o->sink && l->o->sink(l->o->sink_data, (int)st->index + 1, bytes, n) < 0) {
+		stream_drop(l, st);
+		l->cut = true;
+		return loop_kill(l, err);
+	}
+	return 0;
+}
+
+/* Through the filter, if there is one. What it refuses is withheld, and so is the rest. */
+static int stream_filter(
+	struct loop *l, struct stream *st, size_t n, bool last, struct bawn_error *err)
+{
+	const struct bawn_filter *f = l->o->filter;
+	int r;
+
+	if (!f)
+		return stream_pass(l, st, st->buf, n, err);
+	st->filtered.len = 0;
+	r = f->feed(f->data, (int)st->index + 1, st->buf, n, !n, last, &st->filtered, err);
+	if (r >= 0)
+		r = st->filtered.failed;
+	if (r < 0)
+		return r;
+	st->fed = !last;
+	st->flush_at = n && !last ? l->now + FILTER_IDLE_MS : NEVER;
+	return stream_pass(l, st, st->filtered.data, st->filtered.len, err);
+}
+
+/* `n` fresh bytes are in the buffer. What is over the limit is not passed on. */
+static int stream_take(struct loop *l, struct stream *st, size_t n, struct bawn_error *err)
+{
+	size_t room = output_room(l, st, n);
+	int r;
+
+	*st->count += room;
+	r = stream_filter(l, st, room, false, err);
+	if (r >= 0 && room < n) {
 		r = loop_limit(l, BAWN_CTL_LIMIT_OUTPUT, err);
 		stream_close(l, &l->streams[0]);
 		stream_close(l, &l->streams[1]);
-	}
-	if (r >= 0 && room && l->o->sink &&
-		l->o->sink(l->o->sink_data, (int)st->index + 1, st->buf, room) < 0) {
-		stream_drop(l, st);
-		l->cut = true;
-		r = loop_kill(l, err);
 	}
 	return r;
 }
@@ -258,6 +297,11 @@ int stream_step(struct loop *l, struct stream *st, struct bawn_error *err)
 
 	if (st->len && (writable || st->kind == OUTLET_PIPE))
 		r = stream_push(l, st, writable, err);
+	if (r >= 0 && !st->len && st->fed && (st->from < 0 || l->now >= st->flush_at)) {
+		r = stream_filter(l, st, 0, st->from < 0, err);
+		if (r >= 0 && st->len)
+			r = stream_push(l, st, false, err);
+	}
 	if (r < 0 || st->len || st->from < 0 || st->retry_at > l->now)
 		return r;
 	if (from == POLLHUP && !st->pty) {

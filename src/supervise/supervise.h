@@ -21,6 +21,17 @@ struct bawn_stdio {
 	int stdin_fd;  /* the caller's stdin to pump from, or -1 */
 };
 
+/*
+ * What output goes through before anybody sees it. feed() takes raw bytes of stream 1 or 2 and
+ * appends what may be passed on to `out`; it may hold back a tail until `flush` (nothing comes for
+ * now) or `last`. A negative return withholds the rest and ends the run.
+ */
+struct bawn_filter {
+	int (*feed)(void *data, int stream, const char *bytes, size_t n, bool flush, bool last,
+		struct bawn_buf *out, struct bawn_error *err);
+	void *data;
+};
+
 /* Where output goes. With `capture`, both streams are also or only kept in memory up to the limit.
  */
 struct bawn_outlets {
@@ -29,6 +40,7 @@ struct bawn_outlets {
 	/* Optional: called with each piece; a negative return ends the run. Library users. */
 	int (*sink)(void *data, int stream, const char *bytes, size_t len);
 	void *sink_data;
+	const struct bawn_filter *filter; /* NULL: as it is */
 	bool forward_signals; /* SIGINT, SIGTERM, SIGHUP, SIGQUIT go to the command (CLI only) */
 	int terminal_fd;      /* the user's terminal for --pty (raw mode, size), or -1 */
 	const struct bawn_watch *watch; /* NULL for none */

@@ -8,10 +8,32 @@
 
 #include "harness.h"
 
+/* Made before the tests are forked and removed after the last of them. */
+static char scratch[] = "/tmp/bawn-api-XXXXXX";
+
+__attribute__((constructor)) static void scratch_make(void)
+{
+	if (!mkdtemp(scratch))
+		_exit(1);
+}
+
+__attribute__((destructor)) static void scratch_remove(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)execlp("rm", "rm", "-rf", scratch, (char *)NULL);
+		_exit(1);
+	}
+	if (pid > 0)
+		(void)waitpid(pid, NULL, 0);
+}
+
 static void in_workspace(void)
 {
-	char dir[] = "/tmp/bawn-api-XXXXXX";
+	char dir[64];
 
+	(void)snprintf(dir, sizeof(dir), "%s/XXXXXX", scratch);
 	ASSERT_TRUE(mkdtemp(dir));
 	ASSERT_EQ(chdir(dir), 0);
 	ASSERT_EQ(setenv("XDG_STATE_HOME", dir, 1), 0);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipeline/vet.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "audit/audit.h"
+#include "base/io.h"
+#include "call/session.h"
+#include "inspect/inspector.h"
+
+/* What this call makes together with those before it. Without a session there is nothing before it.
+ */
+static int check_sequences(struct bawn_arena *a, const struct bawn_policy *p,
+	const struct bawn_vet_input *in, struct bawn_findings *found, struct bawn_error *err)
+{
+	struct bawn_session *past = bawn_new(a, struct bawn_session, 1);
+	struct bawn_session_event now[BAWN_STEPS_PER_CALL];
+	size_t n;
+	int r;
+
+	if (!past)
+		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");
+	n = bawn_sequence_steps(in->use, p, bawn_wall_us(), now);
+	if (!n)
+		return 0;
+	if (*in->session) {
+		r = bawn_session_load(in->session_dir, in->agent, in->session, past, err);
+		if (r < 0)
+			return r;
+	}
+	r = bawn_sequence_check(a, p, past, now, n, found, err);
+	if (r < 0 || !*in->session)
+		return r;
+	return bawn_session_add(in->session_dir, in->agent, in->session, now, n, err);
+}
+
+struct bawn_vetting {
+	struct bawn_arena *a;
+	const struct bawn_policy *p;
+	struct bawn_vet_input in;
+	struct bawn_inspector *inspector; /* NULL when there is nothing to look at */
+};
+
+int bawn_vet_begin(struct bawn_arena *a, const struct bawn_policy *p,
+	const struct bawn_vet_input *in, struct bawn_vetting **ret, struct bawn_error *err)
+{
+	struct bawn_vetting *v = bawn_new(a, struct bawn_vetting, 1);
+	int r;
+
+	if (!v)
+		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");
+	*v = (struct bawn_vetting){.a = a, .p = p, .in = *in};
+	if (in->n_subjects) {
+		r = bawn_inspector_new(p, &v->inspector, err);
+		if (r >= 0)
+			r = bawn_inspector_submit(v->inspector, &in->subjects[0], err);
+		if (r < 0) {
+			(void)bawn_vet_drop(v);
+			return r;
+		}
+	}
+	*ret = v;
+	return 0;
+}
+
+struct bawn_vetting *bawn_vet_drop(struct bawn_vetting *v)
+{
+	if (v)
+		v->inspector = bawn_inspector_free(v->inspector);
+	return NULL;
+}
+
+static int collect(struct bawn_vetting *v, struct bawn_findings *found, struct bawn_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < v->in.n_subjects; i++) {
+		if (i)
+			r = bawn_inspector_submit(v->inspector, &v->in.subjects[i], err);
+		if (r >= 0)
+			r = bawn_inspector_collect(v->inspector, v->a, found, err);
+	}
+	return r;
+}
+
+int bawn_vet_end(struct bawn_vetting *v, struct bawn_verdict *ret,
+	struct bawn_decision *ret_decision, struct bawn_error *err)
+{
+	struct bawn_verdict_place place = {
+		.mode = v->in.n_subjects ? v->in.subjects[0].mode : BAWN_MODE_STANDARD,
+		.tool = v->in.tool,
+		.agent = v->in.agent,
+	};
+	struct bawn_findings found = {0};
+	int r;
+
+	if (v->in.also)
+		found = *v->in.also;
+	r = collect(v, &found, err);
+	(void)bawn_vet_drop(v);
+	if (r >= 0 && v->in.use)
+		r = check_sequences(v->a, v->p, &v->in, &found, err);
+	if (r >= 0)
+		r = bawn_verdict_make(v->p, &place, &found, ret, err);
+	if (r < 0)
+		return r;
+	bawn_decide(v->p, ret, ret_decision);
+	return 0;
+}
+
+int bawn_vet(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_vet_input *in,
+	struct bawn_verdict *ret, struct bawn_decision *ret_decision, struct bawn_error *err)
+{
+	struct bawn_vetting *v = NULL;
+	int r = bawn_vet_begin(a, p, in, &v, err);
+
+	return r < 0 ? r : bawn_vet_end(v, ret, ret_decision, err);
+}
+
+static void put(struct bawn_buf *b, const char *key, const char *value)
+{
+	bawn_buf_printf(b, "%s\"%s\":", b->len ? "," : "", key);
+	(void)bawn_buf_json(b, value, strlen(value));
+}
+
+int bawn_vet_record(struct bawn_audit *au, const struct bawn_policy *p,
+	const struct bawn_vet_input *in, const char *event, const void *input, size_t input_len,
+	const struct bawn_verdict *v, const struct bawn_decision *d, const char *outcome,
+	struct bawn_error *err)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+	char hash[BAWN_HEX_LEN + 1];
+
+	bawn_sha256_hex(input, input_len, hash);
+	put(&b, "event", event);
+	put(&b, "session", in->session);
+	put(&b, "agent", in->agent);
+	put(&b, "tool", in->tool);
+	put(&b, "input_sha256", hash);
+	put(&b, "policy_sha256", p ? p->digest : "");
+	put(&b, "verdict", bawn_verdict_name(v->kind));
+	bawn_buf_printf(&b, ",\"confidence\":%.3f,\"signals\":[", v->confidence);
+	for (size_t i = 0; i < v->findings.n; i++) {
+		bawn_buf_puts(&b, i ? "," : "");
+		(void)bawn_buf_json(&b, v->findings.v[i].rule, strlen(v->findings.v[i].rule));
+	}
+	bawn_buf_puts(&b, "]");
+	put(&b, "action", bawn_decision_name(d));
+	put(&b, "would", bawn_action_name(d->would));
+	put(&b, "outcome", outcome);
+	if (b.failed)
+		return bawn_fail(err, BAWN_ERR_AUDIT, b.failed, "cannot build the audit record");
+	return bawn_audit_append(au, b.data, err);
+}
