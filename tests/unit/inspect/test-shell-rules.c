@@ -17,6 +17,7 @@ static int run(enum bawn_shellmode mode, const char *command, const char *patter
 	struct bawn_policy p = {.shell_mode = mode};
 	struct bawn_call_input in = {.argv = argv, .workspace = "/tmp"};
 	const struct bawn_call *c = NULL;
+	struct bawn_subject sub;
 
 	if (command)
 		p.shell_commands = (struct bawn_items){&cmd, 1, 1};
@@ -24,7 +25,9 @@ static int run(enum bawn_shellmode mode, const char *command, const char *patter
 		p.shell_patterns = (struct bawn_items){&pat, 1, 1};
 	ASSERT_EQ(bawn_call_make(a, &in, &c, err), 0);
 	*out = (struct bawn_findings){0};
-	return bawn_inspect_call(a, &p, c, out, err);
+	sub = bawn_call_subject(c);
+	sub.detect = BAWN_DETECT_POLICY;
+	return bawn_scan_subject(a, &p, &sub, out, err);
 }
 
 static const struct {
