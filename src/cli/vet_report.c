@@ -157,7 +157,7 @@ void vet_report_begin(struct vet *v)
 		return;
 	bawn_buf_puts(b, "{");
 	cli_json_key(b, "schema");
-	cli_json_str(b, v->verify ? "bawn/verify/v1" : "bawn/inspect/v1");
+	cli_json_str(b, v->verify ? "bawn/code/v1" : "bawn/inspect/v1");
 	cli_json_key(b, "files");
 	bawn_buf_puts(b, "[");
 }
