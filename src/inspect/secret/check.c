@@ -92,13 +92,11 @@ bool candidate_stands_free(const struct candidate *c, bool right_only)
 
 static bool check_aws_id(struct candidate *c)
 {
-	struct value v = candidate_value(c);
+	struct value v = candidate_value(c), rest = {v.p + 4, v.len - 4};
 
 	/* ASIA, ABIA and ACCA also begin words in capitals */
 	return !value_has_word(v, "EXAMPLE") &&
-	       (!memcmp(v.p, "AKIA", 4) || value_has_digit((struct value){v.p + 4, v.len - 4}) ||
-		       !value_wordlike(v));
-});
+	       (!memcmp(v.p, "AKIA", 4) || value_has_digit(rest) || !value_wordlike(v));
 }
 
 static uint32_t crc32_of(const char *p, size_t n)
