@@ -111,6 +111,18 @@ static bool strong_password(struct value v)
 	       value_entropy(v) >= 3.1 && !value_common_password(v);
 }
 
+/* Base64 of words is no key. */
+static bool hides_words(struct value v)
+{
+	char text[VALUE_MAX];
+	long n = value_base64(v, text, sizeof(text));
+
+	for (long i = 0; i < n; i++)
+		if ((unsigned char)text[i] < ' ' || (unsigned char)text[i] >= 0x7f)
+			return false;
+	return n > 0 && value_wordlike((struct value){text, (size_t)n});
+}
+
 /* The rule gives the first characters of the value; find its end. */
 static bool find_value(struct candidate *c)
 {
@@ -142,5 +154,5 @@ bool check_assigned(struct candidate *c)
 	name = name_of(c);
 	if (!(name_is_password(name) ? strong_password(v) : strong_token(name, v)))
 		return false;
-	return !looks_structural(v) && !name_harmless(name);
+	return !looks_structural(v) && !hides_words(v) && !name_harmless(name);
 }
