@@ -32,6 +32,10 @@ static const struct bawn_named table[] = {
 	{"enforcement.suspicious.*.filesystem_readable", BAWN_NAMED_PATHS},
 	{"enforcement.suspicious.*.network_allow", BAWN_NAMED_HOSTS},
 	{"sandbox.fallback", BAWN_NAMED_BACKENDS},
+	{"rules.*.pattern", BAWN_NAMED_REGEX, .adds = true},
+	{"rules.*.level", BAWN_NAMED_WORD, "none,low,medium,high,critical", .adds = true},
+	{"rules.*.confidence", BAWN_NAMED_CONFIDENCE, .adds = true},
+	{"rules.*.message", BAWN_NAMED_TEXT, .adds = true},
 	{LEAKS "*", BAWN_NAMED_WORD, "warn,redact,block", "block", BAWN_F_sec_action},
 };
 
@@ -139,7 +143,14 @@ static int scalar_text(const struct bawn_context *c, const struct bawn_named *n,
 
 	*ret = node->text;
 	switch (n->kind) {
+	case BAWN_NAMED_TEXT:
+		if (strchr(node->text, '\n'))
+			return bawn_bad(c, &from, -EINVAL, "expected one line");
+		return 0;
+	case BAWN_NAMED_REGEX:
+		return bawn_entry_regex(c, node->text, &from);
 	case BAWN_NAMED_REAL:
+	case BAWN_NAMED_CONFIDENCE:
 		if (bawn_value_real(node->text, &v) < 0)
 			return bawn_bad(c, &from, -EINVAL, "bad number '%s', expected 0 to 1",
 				bawn_quote(c->a, node->text));
@@ -237,11 +248,15 @@ static bool tighter(const struct bawn_named *n, const char *value, const char *a
 	switch (n->kind) {
 	case BAWN_NAMED_REAL:
 		return bawn_value_real(value, &v) == 0 && bawn_value_real(above, &w) == 0 && v <= w;
+	case BAWN_NAMED_CONFIDENCE:
+		return bawn_value_real(value, &v) == 0 && bawn_value_real(above, &w) == 0 && v >= w;
 	case BAWN_NAMED_WORD:
 		return word_rank(n->words, value) >= word_rank(n->words, above);
 	case BAWN_NAMED_PATHS:
 	case BAWN_NAMED_HOSTS:
 		return list_inside(n, value, above);
+	case BAWN_NAMED_TEXT:
+	case BAWN_NAMED_REGEX:
 	case BAWN_NAMED_BACKEND:
 	case BAWN_NAMED_BACKENDS:
 	default:
@@ -288,6 +303,8 @@ static const struct bawn_origin *standing(const struct bawn_context *c, const st
 		if (!strcmp(p->named.v[i].key, key))
 			return &p->named.v[i].from;
 	}
+	if (n->adds)
+		return NULL;
 	if (n->base == BAWN_F_sec_action)
 		return standing_leaks(c, p, n, text);
 	*text = above;
