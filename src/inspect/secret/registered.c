@@ -48,7 +48,7 @@ struct bawn_registered {
 	uint8_t ends[(1u << BLOOM_BITS) / 8];  /* of keys */
 	uint8_t heads[(1u << BLOOM_BITS) / 8]; /* of the first symbols */
 	uint8_t ring[RING];                    /* scratch of a search */
-	size_t places[RING];
+	uint32_t places[RING];
 };
 
 static size_t hash(uint64_t key)
@@ -320,6 +320,7 @@ static int confirm(struct hunt *h, uint64_t key, size_t count, size_t end)
 	return 0;
 }
 
+/* Returns 1 if plain mode may see something else. */
 static int search(struct hunt *h, bool plain)
 {
 	struct bawn_registered *r = h->r;
@@ -327,17 +328,22 @@ static int search(struct hunt *h, bool plain)
 	uint64_t key = 0;
 	size_t count = 0;
 
-	for (;;) {
-		unsigned c = s.at < s.len ? squeeze_symbol((unsigned char)s.text[s.at]) : 36;
+	while (s.at < s.len) {
+		unsigned c = squeeze_class[(unsigned char)s.text[s.at]];
 
-		if (c < 36)
-			s.start = s.at++;
-		else
+		/* what is neither symbol nor escape, and symbols: here; the rest is rare */
+		s.start = s.at++;
+		if (!c)
+			continue;
+		c--;
+		if (c >= 36) {
+			s.at--;
 			c = squeeze_next(&s);
-		if (c == SQUEEZE_NONE)
-			return 0;
+			if (c == SQUEEZE_NONE)
+				break;
+		}
 		r->ring[count % RING] = (uint8_t)c;
-		r->places[count % RING] = s.start;
+		r->places[count % RING] = (uint32_t)s.start;
 		count++;
 		key = (key << 6 | c) & KEY_MASK;
 		if (bloom_has(r->ends, key) && count >= KEY_SYMBOLS) {
@@ -347,6 +353,7 @@ static int search(struct hunt *h, bool plain)
 				return e;
 		}
 	}
+	return s.decoded;
 }
 
 static int search_short(struct hunt *h)
@@ -376,13 +383,12 @@ int bawn_registered_find(const struct bawn_registered *r, const struct bawn_subj
 	struct hunt h = {(struct bawn_registered *)(uintptr_t)r, sub, a, out, out->n};
 	int e = 0;
 
+	if (sub->len > UINT32_MAX)
+		return bawn_fail(err, BAWN_ERR_INSPECT, -E2BIG, "a window of more than 4 GiB");
 	if (r->n) {
 		e = search(&h, false);
-		/* a sign that was taken for the beginning of an escape may have been none */
-		if (e >= 0 &&
-			(memchr(sub->text, '%', sub->len) || memchr(sub->text, '\\', sub->len) ||
-				memchr(sub->text, '&', sub->len) ||
-				memchr(sub->text, '\x1b', sub->len)))
+		/* what was taken for an escape may have been none */
+		if (e > 0)
 			e = search(&h, true);
 	}
 	if (e >= 0)
@@ -430,7 +436,7 @@ size_t bawn_registered_tail(const struct bawn_registered *r, const char *text, s
 
 	while ((c = squeeze_next(&s)) != SQUEEZE_NONE) {
 		x->ring[count % RING] = (uint8_t)c;
-		x->places[count % RING] = s.start;
+		x->places[count % RING] = (uint32_t)s.start;
 		count++;
 	}
 	for (size_t n = count < r->longest ? count : r->longest; n >= HEAD; n--) {
