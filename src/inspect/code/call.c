@@ -192,6 +192,20 @@ static void flow_into(struct code_walk *w, const struct code_val *to, uint32_t t
 		w->vars[to->var - 1].val.taint |= taint & ~CODE_T_ARGS;
 }
 
+/* What kind of call it is, for rules. */
+static const char *verb_of(const struct code_known *k, bool new)
+{
+	uint8_t op = k ? k->op : (uint8_t)CODE_OP_NONE;
+
+	if (op == CODE_OP_SHELL || op == CODE_OP_PROCESS || op == CODE_OP_PROCESS1)
+		return "process";
+	if (op == CODE_OP_EVAL)
+		return "eval";
+	if (op == CODE_OP_SEND)
+		return "send";
+	return new ? "new" : "call";
+}
+
 /* A function of this file: arguments flow into its parameters, what it returns comes back. */
 static struct code_val own(struct code_walk *w, struct code_func *f, const struct code_val *at,
 	const struct code_val *args, size_t n)
@@ -206,7 +220,7 @@ static struct code_val own(struct code_walk *w, struct code_func *f, const struc
 		if (f->sinks[i] && (args[i].str || args[i].n || args[i].taint)) {
 			const struct code_known *k = code_known_find(w, f->sinks[i]);
 
-			code_event(w, "call", f->sinks[i], &args[i], 1, at);
+			code_event(w, verb_of(k, false), f->sinks[i], &args[i], 1, at);
 			if (k)
 				act(w, k, f->sinks[i], at, &args[i], 1);
 		}
@@ -341,7 +355,7 @@ struct code_val code_call(struct code_walk *w, const struct code_val *callee,
 		at.end = args[n - 1].end > at.end ? args[n - 1].end : at.end;
 	if (callee->kind == CODE_FUNC || (callee->flags & CODE_V_FUNC && !f))
 		name = "(func)";
-	code_event(w, new ? "new" : "call", name, args, n, &at);
+	code_event(w, verb_of(k, new), name, args, n, &at);
 	if (f)
 		v = own(w, f, &at, args, n);
 	else {

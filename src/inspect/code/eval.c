@@ -107,6 +107,11 @@ static uint32_t taint_of_name(struct code_walk *w, const char *name)
 	return k && k->op == CODE_OP_NONE ? k->taint : 0;
 }
 
+static bool is_environment(const char *name)
+{
+	return strcmp(name, "os.environ") == 0 || strcmp(name, "process.env") == 0;
+}
+
 static struct code_val attr(struct code_walk *w, const struct code_val *c, size_t n)
 {
 	const struct code_val *obj = code_child(c, n, CODE_F_OBJECT);
@@ -127,6 +132,8 @@ static struct code_val attr(struct code_walk *w, const struct code_val *c, size_
 	v.name = member_name(w, obj->str && !*obj->name ? "str" : obj->name, w->text + a->start,
 		a->end - a->start);
 	v.taint |= obj->taint | taint_of_name(w, v.name);
+	if ((v.taint & CODE_T_ENV) && is_environment(obj->name) && !taint_of_name(w, v.name))
+		v.taint = (v.taint & ~CODE_T_ENV) | CODE_T_ENVVAR;
 	v.flags = obj->flags & CODE_V_HIDDEN;
 	v.var = obj->var;
 	/* The receiver of a method call. */

@@ -8,6 +8,9 @@
 #define TEXT_SHOWN 400
 #define ITEMS_SHOWN 16
 #define EVENT_MAX  2048
+#define BLOB       1000
+#define BLOB_SMALL 200
+#define BLOBS      5
 
 static void quoted(struct bawn_buf *b, const struct code_val *v)
 {
@@ -118,6 +121,32 @@ void code_event(struct code_walk *w, const char *verb, const char *name,
 		w->spent = true;
 }
 
+/* Text that is not meant to be read: base64, hex, or nothing but bytes. */
+static bool encoded(const struct code_val *v)
+{
+	size_t odd = 0, n = v->len > 4096 ? 4096 : v->len, spaces = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)v->str[i];
+
+		spaces += c == ' ';
+		odd += !((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '+' ||
+			c == '/' || c == '=' || c == '_' || c == '-' || c == '\n' || c == '\r' || c == '\\' || c >= 0x80 ||
+			c < 0x20);
+	}
+	return odd * 20 <= n && spaces * 40 <= n;
+}
+
+static void note_blob(struct code_walk *w, const struct code_val *v)
+{
+	if (v->len < BLOB_SMALL || !encoded(v))
+		return;
+	if (v->len >= BLOB)
+		code_fact(w, "blob");
+	if (++w->blobs == BLOBS)
+		code_fact(w, "blobs");
+}
+
 /* Only texts that say something by themselves: places, addresses, commands, long ones. */
 void code_event_text(struct code_walk *w, const struct code_val *v)
 {
@@ -128,6 +157,7 @@ void code_event_text(struct code_walk *w, const struct code_val *v)
 	if (v->len < 60 && !memchr(v->str, '/', v->len) && !memchr(v->str, '\\', v->len) &&
 		!memchr(v->str, '.', v->len) && !memchr(v->str, ' ', v->len))
 		return;
+	note_blob(w, v);
 	x.key = NULL;
 	code_event(w, "text", "", &x, 1, v);
 }
