@@ -16,6 +16,8 @@ const struct code_known *code_known_find(const struct code_walk *w, const char *
 	const struct code_known *v = w->front->known;
 	const char *tail = strrchr(name, '.');
 
+	if (tail == name)
+		tail = NULL;
 	for (const char *key = name; key; key = key == name ? tail : NULL) {
 		size_t lo = 0, hi = w->front->n_known;
 

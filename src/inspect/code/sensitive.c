@@ -17,7 +17,7 @@ static const char *const places[] = {
 	".kube/config", "/etc/shadow", "/etc/passwd", "/etc/sudoers", "login data", "local state",
 	"/cookies", "\\cookies", "cookies.sqlite", "logins.json", "key4.db", "key3.db", "web data",
 	"leveldb", "wallet.dat", "\\exodus", "/exodus", "electrum", "metamask", "atomic\\local", "coinomi",
-	"nkbihfbeogaeaoehlefnkodbefgpgknn", "telegram desktop", "tdata", "login.keychain",
+	"nkbihfbeogaeaoehlefnkodbefgpgknn", "telegram desktop", "\\tdata", "/tdata", "login.keychain",
 	"keychains/", ".gnupg", ".bash_history", ".zsh_history", "\\user data", "/user data",
 	"google/chrome", "google\\chrome", "bravesoftware", "firefox/profiles", "firefox\\profiles",
 	"discordcanary", "discordptb", "\\discord", ".config/discord", "filezilla",
