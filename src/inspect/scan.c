@@ -92,6 +92,36 @@ int bawn_scan_nested(struct bawn_scan *s, const struct bawn_subject *outer, size
 	return r;
 }
 
+int bawn_scan_report_budget(struct bawn_arena *a, struct bawn_findings *out, size_t start,
+	size_t end, enum bawn_budget why)
+{
+	static const char *const messages[] = {
+		[BAWN_BUDGET_WORK] =
+			"this is too large or too deeply nested to be understood; split it into smaller "
+			"steps",
+		[BAWN_BUDGET_TIME] =
+			"understanding this took too long; split it into smaller steps",
+		[BAWN_BUDGET_DIED] =
+			"the detectors failed on this, so it is not known to be safe; split it into "
+			"smaller steps",
+	};
+	struct bawn_finding *x = bawn_grow(a, &out->v, &out->n, &out->cap);
+
+	if (!x)
+		return -ENOMEM;
+	*x = (struct bawn_finding){
+		.detector = "scan",
+		.rule = "scan.budget",
+		.category = "budget",
+		.level = BAWN_SEV_HIGH,
+		.confidence = 0.5,
+		.start = start,
+		.end = end,
+		.message = messages[why],
+	};
+	return 0;
+}
+
 int bawn_scan_subject(struct bawn_arena *a, const struct bawn_policy *p,
 	const struct bawn_subject *sub, struct bawn_findings *out, struct bawn_error *err)
 {
@@ -101,25 +131,10 @@ int bawn_scan_subject(struct bawn_arena *a, const struct bawn_policy *p,
 		.out = out,
 		.budget = BUDGET_FLOOR + BUDGET_FACTOR * (uint64_t)sub->len,
 	};
-	struct bawn_finding *x;
 	int r = run(&s, sub, err);
 
-	if (r < 0 || !s.spent)
-		return r;
-	x = bawn_grow(a, &out->v, &out->n, &out->cap);
-	if (!x)
-		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");
-	*x = (struct bawn_finding){
-		.detector = "scan",
-		.rule = "scan.budget",
-		.category = "budget",
-		.level = BAWN_SEV_HIGH,
-		.confidence = 0.5,
-		.start = sub->base,
-		.end = sub->base + sub->len,
-		.message =
-			"this is too large or too deeply nested to be understood; split it into smaller "
-			"steps",
-	};
-	return 0;
+	if (r >= 0 && s.spent)
+		r = bawn_scan_report_budget(
+			a, out, sub->base, sub->base + sub->len, BAWN_BUDGET_WORK);
+	return r == -ENOMEM ? bawn_fail(err, BAWN_ERR_INSPECT, r, "out of memory") : r;
 }
