@@ -214,6 +214,10 @@ static struct code_val own(struct code_walk *w, struct code_func *f, const struc
 {
 	struct code_val v = f->result;
 	uint32_t taint = f->ret & ~(CODE_T_ARGS | CODE_T_PARAM);
+	struct code_scope *body = code_scope_at(w, f->scope);
+
+	if (body && strcmp(code_context(w), "install") == 0)
+		body->context = "install";
 
 	for (size_t i = 0; i < n && i < 4; i++) {
 		f->args[i] |= args[i].taint & ~(CODE_T_ARGS | CODE_T_PARAM);

@@ -11,6 +11,7 @@
 #include "inspect/detectors.h"
 #include "inspect/rules.h"
 
+#define LEARN       2  /* walks before the one that counts: from callers to functions and back */
 #define REPEATS_MAX 20 /* findings of one rule in one file */
 
 struct report {
@@ -145,7 +146,8 @@ int code_understand(struct code_walk *w, struct bawn_error *err)
 		return r;
 	if (tree) {
 		w->errors = ts_node_has_error(ts_tree_root_node(tree));
-		code_walk_tree(w, tree);
+		for (int i = 0; i < LEARN; i++)
+			code_walk_tree(w, tree);
 		w->last = true;
 		code_walk_tree(w, tree);
 		if (w->errors)

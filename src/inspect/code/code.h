@@ -224,7 +224,7 @@ struct code_var {
 
 struct code_scope {
 	uint32_t id, parent;
-	const char *context; /* "module", "func", "install", "init", "class" */
+	const char *context; /* "module", "func", "class", "install", "build", "init" */
 };
 
 struct code_func {
@@ -233,6 +233,7 @@ struct code_func {
 	uint32_t ret;      /* taint of what it returns */
 	struct code_val result;
 	uint32_t n_params;
+	bool known; /* its parameters */
 	const char *params[4];
 	uint32_t args[4];       /* taint of what it was called with */
 	const char *sinks[4];   /* the dangerous function a parameter reaches */
@@ -303,6 +304,8 @@ struct code_var *code_var_set(
 void code_bind(struct code_walk *w, const struct code_val *target, const struct code_val *v);
 struct code_scope *code_scope_at(struct code_walk *w, uint32_t id);
 struct code_scope *code_scope_enter(struct code_walk *w, uint32_t id, const char *context);
+/* When the code here runs: "install" and "build" count for everything inside. */
+const char *code_context(struct code_walk *w);
 struct code_func *code_func_named(struct code_walk *w, const char *name);
 struct code_func *code_func_of(struct code_walk *w, uint32_t scope);
 struct code_func *code_func_add(struct code_walk *w, uint32_t scope, const char *name);

@@ -91,6 +91,21 @@ struct code_scope *code_scope_enter(struct code_walk *w, uint32_t id, const char
 	return s;
 }
 
+const char *code_context(struct code_walk *w)
+{
+	const struct code_scope *s = code_scope_at(w, w->scope);
+	const char *here = s ? s->context : "module";
+
+	for (unsigned hops = 0; s && hops < SCOPE_CHAIN_MAX; hops++) {
+		if (strcmp(s->context, "install") == 0 || strcmp(s->context, "build") == 0)
+			return s->context;
+		if (!s->id)
+			break;
+		s = code_scope_at(w, s->parent);
+	}
+	return here;
+}
+
 struct code_var *code_var_find(struct code_walk *w, const char *name, size_t len)
 {
 	uint32_t scope = w->scope;

@@ -401,13 +401,15 @@ static void params(struct code_walk *w, const struct code_val *c, size_t n)
 		if (name->kind != CODE_IDENT)
 			continue;
 		v.name = code_text(w, name->start, name->end);
-		if (!w->last && k < 4)
+		if (!f->known && k < 4)
 			f->params[f->n_params++] = v.name;
 		for (k = 0; k < f->n_params; k++)
 			if (strcmp(f->params[k], v.name) == 0)
 				v.taint |= (CODE_T_ARG0 << k) | f->args[k];
 		(void)code_var_set(w, w->scope, w->text + name->start, name->end - name->start, &v);
 	}
+	if (f)
+		f->known = true;
 }
 
 static struct code_val func(struct code_walk *w, const struct code_val *c, size_t n, uint32_t start)

@@ -702,8 +702,9 @@ static const char *context(struct code_walk *w, uint8_t kind, const char *name,
 	const struct code_val *c, size_t n)
 {
 	const struct code_val *s = code_child(c, n, CODE_F_SUPER);
-	static const char *const bases[] = {"install", "develop", "egg_info", "build_py", "sdist",
-		"build_ext", "bdist_egg", "Command", "bdist_wheel", "build", "install_lib"};
+	static const char *const bases[] = {"install", "develop", "egg_info"};
+
+	const char *build = NULL;
 
 	(void)w;
 	(void)name;
@@ -717,8 +718,9 @@ static const char *context(struct code_walk *w, uint8_t kind, const char *name,
 		for (size_t k = 0; k < sizeof(bases) / sizeof(bases[0]); k++)
 			if (tail && strcmp(tail + 1, bases[k]) == 0)
 				return "install";
+		build = "build";
 	}
-	return NULL;
+	return build;
 }
 
 const struct code_front code_python = {

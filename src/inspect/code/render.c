@@ -103,7 +103,6 @@ static void begin(struct code_walk *w, uint32_t start, uint32_t end)
 void code_event(struct code_walk *w, const char *verb, const char *name,
 	const struct code_val *args, size_t n, const struct code_val *at)
 {
-	const struct code_scope *s;
 	size_t from = w->lines.len;
 
 	if (!w->last || w->lines.len > LINES_MAX)
@@ -114,8 +113,7 @@ void code_event(struct code_walk *w, const char *verb, const char *name,
 		bawn_buf_puts(&w->lines, i ? ", " : " ");
 		value(&w->lines, &args[i]);
 	}
-	s = code_scope_at(w, w->scope);
-	bawn_buf_printf(&w->lines, " @%s%s\n", s ? s->context : "module",
+	bawn_buf_printf(&w->lines, " @%s%s\n", code_context(w),
 		at->flags & CODE_V_HIDDEN ? " hidden" : "");
 	if (!bawn_scan_spend(w->scan, w->lines.len - from))
 		w->spent = true;
