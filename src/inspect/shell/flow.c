@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Data that flows: secrets that are read, secrets that leave through any program that talks to the
+ * network, and bytes from the network or from a decoder that are run. What the programs are called
+ * does not matter much; where the bytes come from and where they go does.
+ */
+#include <string.h>
+
+#include "inspect/shell/shell.h"
+
+static int found(struct sh *s, const struct sh_command *c, const char *rule, const char *category,
+	const char *means, double conf)
+{
+	struct sh_found f = {
+		.rule = rule,
+		.category = category,
+		.means = means,
+		.level = conf >= 0.7 ? BAWN_SEV_CRITICAL : BAWN_SEV_HIGH,
+		.confidence = conf,
+	};
+
+	return sh_report(s, c, &f);
+}
+
+static bool has_word(const struct sh_command *c, const char *list)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text, list))
+			return true;
+	}
+	return false;
+}
+
+/* Names a file without looking into it. */
+static bool only_names(const struct sh_command *c)
+{
+	return sh_is(c->args.v[0].text,
+		"|ls|stat|test|[|chmod|chown|chgrp|mkdir|touch|rmdir|echo|printf|ssh-keygen|ssh-add|"
+		"ssh-copy-id|which|file|basename|dirname|realpath|readlink|du|df|cd|export|unset|"
+		"md5sum|sha256sum|sha1sum|git|ll|tree|rm|unlink|shred|truncate|alias|declare|local|"
+		"logger|kubectl|helm|docker|podman|docker-compose|code|open|xdg-open|ansible|"
+		"ansible-playbook|terraform|aws|gcloud|az|restorecon|setfacl|getfacl|mount|npm|yarn|"
+		"pnpm|make|cargo|jq|yq|diff|wc|pytest|claude|codex|gh|set|history|ln|dotenv|direnv|"
+		"mv|mktemp|man|whatis|apropos|info|tldr|bash|sh|zsh|source|.|");
+}
+
+/* Words that are patterns, messages or keys to use, not files to read. */
+static bool not_read(const struct sh_command *c, size_t i)
+{
+	const char *p = c->args.v[0].text, *before = c->args.v[i - 1].text;
+
+	if (sh_is(p, "|grep|egrep|fgrep|rg|ag|ack|zgrep|pgrep|pkill|")) {
+		size_t k = 1;
+
+		while (k < c->args.n && c->args.v[k].text[0] == '-' &&
+			!sh_is(c->args.v[k].text, "|-e|-f|"))
+			k++;
+		return i == k || !strcmp(before, "-e");
+	}
+	if (sh_is(p, "|sed|awk|gawk|mawk|jq|"))
+		return i == 1 || (i == 2 && c->args.v[1].text[0] == '-' && i + 1 < c->args.n);
+	if (sh_is(p, "|ssh|scp|sftp|rsync|sshfs|autossh|ssh-keyscan|"))
+		return sh_is(before, "|-i|-F|-e|-o|") || c->args.v[i].text[0] == '-';
+	return sh_is(before, "|--private-key|--key|--exclude|--exclude-dir|--ignore|-m|--message|"
+			     "--exclude-from|--identity-file|--key-file|--cert|-v|--volume|");
+}
+
+/* A secret that is read by whatever program. */
+static int vet_read(struct sh *s, const struct sh_command *c)
+{
+	double worst = 0;
+	const char *what = "";
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_secret *x = sh_secret_of(s, c->args.v[i].text);
+		double v;
+
+		if (!x || not_read(c, i))
+			continue;
+		v = (double)x->read;
+		/* what is sure to be secret is so for every program; the rest only when it is read
+		 */
+		if (only_names(c))
+			v = 0;
+		if (c->how & SH_REMOTE)
+			v *= 0.6;
+		if (v > worst) {
+			worst = v;
+			what = x->what;
+		}
+	}
+	for (size_t i = 0; i < c->redirs.n; i++) {
+		const struct sh_secret *x =
+			c->redirs.v[i].kind == SH_IN ? sh_secret_of(s, c->redirs.v[i].path) : NULL;
+
+		if (x && (double)x->read > worst) {
+			worst = (double)x->read;
+			what = x->what;
+		}
+	}
+	if (worst <= 0)
+		return 0;
+	if (s->script)
+		worst *= 0.5;
+	return found(s, c, "command.read-secret", "credential-access",
+		bawn_arena_printf(s->a, "reads %s", what), worst);
+}
+
+/* Something that is about to leave. */
+struct leak {
+	unsigned taint;
+	const char *from;
+	const char *host; /* word that names where it goes */
+	bool transfer;    /* a tool for copying files between one's own machines */
+	bool header;      /* only as a header or a user name */
+};
+
+static void take(struct leak *l, unsigned taint, const char *from)
+{
+	l->taint |= taint;
+	l->from = l->from ? l->from : from;
+}
+
+static void take_word(struct sh *s, struct leak *l, const struct sh_word *w, bool files)
+{
+	const struct sh_secret *x = files ? sh_secret_of(s, w->text) : NULL;
+	const char *path = w->text;
+	const struct sh_file *f;
+
+	if (x)
+		take(l, x->taint & 0xff, w->text);
+	take(l, w->taint & ~(SH_NET | SH_DECODED), w->from);
+	if (!files)
+		return;
+	if (strchr(path, '@'))
+		path = strchr(path, '@') + 1;
+	else if (!strncmp(path, "--", 2) && strchr(path, '='))
+		path = strchr(path, '=') + 1;
+	f = sh_file_get(s, path, false);
+	if (f)
+		take(l, f->data.taint | SH_FILE, f->data.from);
+	else if (strchr(w->text, '@') || !strncmp(w->text, "--post-file", 11))
+		take(l, SH_FILE, NULL);
+}
+
+static const char *const upload_options =
+	"|-d|--data|--data-binary|--data-raw|--data-urlencode|--data-ascii|-F|--form|-T|"
+	"--upload-file|--json|--form-string|--post-data|--post-file|--body-data|--body-file|";
+
+static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_word *w = &c->args.v[i];
+		const char *before = c->args.v[i - 1].text;
+		bool head = sh_is(before, "|-H|--header|-u|--user|-b|--cookie|-A|--oauth2-bearer|");
+		bool body = sh_is(before, upload_options) ||
+			    !strncmp(w->text, "--post-", 7) || !strncmp(w->text, "--data", 6) ||
+			    !strncmp(w->text, "--upload-file=", 14) ||
+			    !strncmp(w->text, "--body-", 7) || !strncmp(w->text, "-d@", 3) ||
+			    (!strncmp(w->text, "-F", 2) && w->text[2]) ||
+			    (!strncmp(w->text, "-T", 2) && w->text[2]);
+
+		if (sh_is_url(w->text) && !body && !head && !l->host)
+			l->host = w->text;
+		if (body) {
+			const char *end = w->text + strlen(w->text);
+
+			take_word(s, l, w, true);
+			if (sh_is(before, "|-T|--upload-file|") || (c->how & SH_ARGSIN))
+				take(l, SH_FILE, w->text);
+			if (end - w->text >= 1 && end[-1] == '-' &&
+				(end - w->text == 1 || end[-2] == '@' || end[-2] == '='))
+				take(l, c->in.taint, c->in.from);
+		} else if (head) {
+			/* a token in a header is how services are used */
+			take_word(s, l,
+				&(struct sh_word){.text = "",
+					.taint = w->taint & ~(SH_ENV | SH_HOST),
+					.from = w->from},
+				false);
+		} else if (w->taint & (SH_SECRET | SH_ENV | SH_HOST | SH_HARD)) {
+			take_word(s, l, w, false);
+		}
+	}
+	for (size_t i = 1; !l->host && i < c->args.n; i++) {
+		if (c->args.v[i].text[0] != '-' && !sh_is(c->args.v[i - 1].text, upload_options) &&
+			sh_host_of(s, c->args.v[i].text, NULL) != SH_HOST_NONE)
+			l->host = c->args.v[i].text;
+	}
+}
+
+/* Programs that send their input to a machine named in their words. */
+static void pipe_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+{
+	take(l, c->in.taint & ~SH_NET, c->in.from);
+	if (c->how & SH_STDIN)
+		take(l, SH_FILE, NULL);
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_word *w = &c->args.v[i];
+
+		if (!l->host && w->text[0] != '-' && sh_host_of(s, w->text, NULL) != SH_HOST_NONE)
+			l->host = w->text;
+		if (!not_read(c, i))
+			take_word(s, l, w, true);
+	}
+}
+
+static bool remote_place(const char *t)
+{
+	const char *colon = strchr(t, ':');
+
+	return !strncmp(t, "s3://", 5) || !strncmp(t, "gs://", 5) || strstr(t, "blob.core") ||
+	       (colon && colon > t + 1 && t[0] != '/' && t[0] != '.' && t[0] != '-' &&
+		       strncmp(t, "file:", 5) != 0);
+}
+
+/* scp, rsync, rclone, aws s3 cp: what is copied away from here. */
+static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+{
+	const char *to = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "";
+
+	l->transfer = true;
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_word *w = &c->args.v[i];
+
+		if (remote_place(w->text))
+			to = w->text;
+		else if (!not_read(c, i))
+			take_word(s, l, w, true);
+	}
+	take(l, c->in.taint & ~SH_NET, c->in.from);
+	l->host = remote_place(to) ? to : NULL;
+	if (!l->host)
+		l->taint = 0;
+	if (l->host && remote_place(c->args.v[c->args.n - 1].text) == false)
+		l->taint &= ~(SH_SECRET | SH_HARD);
+}
+
+/* Names that are looked up carry data to whoever answers. */
+static void name_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_word *w = &c->args.v[i];
+		const char *dot = strchr(w->text, '.');
+
+		if (w->text[0] == '-' || w->text[0] == '@' || !w->taint || !dot || !dot[1])
+			continue;
+		take(l, w->taint & ~SH_NET, w->from);
+		if (w->taint & SH_DECODED)
+			take(l, SH_FILE, w->from);
+		l->host = w->text;
+	}
+	if (c->how & SH_ARGSIN)
+		take(l, 0, NULL);
+	(void)s;
+}
+
+static double worth(struct sh *s, const struct leak *l)
+{
+	enum sh_host h = l->host ? sh_host_of(s, l->host, NULL) : SH_HOST_NONE;
+	bool odd = h == SH_HOST_ODD;
+
+	if (h == SH_HOST_ALLOWED)
+		return 0;
+	if (h == SH_HOST_LOCAL)
+		return l->taint & SH_HARD ? 0.35 : 0;
+	if (l->taint & SH_HARD)
+		return l->transfer ? (odd ? 0.8 : 0.6) : (odd ? 0.95 : 0.88);
+	if ((l->taint & (SH_ENV | SH_SECRET)) == SH_ENV && l->from && l->from[0] == '$')
+		return odd ? 0.72 : 0.2;
+	if (l->taint & SH_ENV)
+		return odd ? 0.92 : 0.8;
+	if (l->taint & SH_SECRET)
+		return l->transfer ? (odd ? 0.45 : 0.25) : (odd ? 0.85 : 0.6);
+	if (l->taint & SH_HOST)
+		return odd ? 0.6 : 0.22;
+	if (l->taint & SH_FILE)
+		return l->host && sh_host_drop(l->host) ? 0.5 : odd && !l->transfer ? 0.35 : 0;
+	return 0;
+}
+
+/* cmd > /dev/tcp/host/port */
+static int vet_tcp(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 0; i < c->redirs.n; i++) {
+		const char *p = c->redirs.v[i].path;
+		struct leak l = {.taint = c->out.taint | c->in.taint, .from = c->out.from};
+		bool shell = c->args.n && sh_is_shell(c->args.v[0].text);
+		const char *slash;
+		double x;
+		int rc;
+
+		if (strncmp(p, "/dev/tcp/", 9) != 0 && strncmp(p, "/dev/udp/", 9) != 0)
+			continue;
+		slash = strchr(p + 9, '/');
+		l.host = bawn_arena_strndup(
+			s->a, p + 9, slash ? (size_t)(slash - p - 9) : strlen(p + 9));
+		if (!l.host)
+			return sh_no_memory(s);
+		if (shell || sh_is(c->args.n ? c->args.v[0].text : "", "|exec|"))
+			return found(s, c, "command.reverse-shell", "execution",
+				"ties a shell to a network connection", shell ? 0.96 : 0.6);
+		x = worth(s, &l);
+		rc = found(s, c, "command.exfiltration", "exfiltration",
+			"sends secrets to another machine", x >= 0.3 ? x : 0);
+		if (rc < 0)
+			return rc;
+		if (sh_host_of(s, l.host, NULL) == SH_HOST_ODD)
+			return found(s, c, "command.raw-socket", "network",
+				"opens a network connection from the shell itself", 0.35);
+	}
+	return 0;
+}
+
+static int vet_leak(struct sh *s, const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+	struct leak l = {0};
+	double x;
+
+	if (sh_is(p, "|curl|wget|wget2|http|https|xh|curlie|nscurl|aria2c|lwp-request|POST|ab|hping3|"))
+		curl_leak(s, c, &l);
+	else if (sh_is(p, "|nc|ncat|netcat|socat|telnet|openssl|ssh|ftp|tftp|lftp|mail|mailx|mutt|"
+			  "sendmail|swaks|msmtp|smbclient|sftp|s-nail|restic|websocat|wscat|finger|"
+			  "whois|gs-netcat|croc|wormhole|magic-wormhole|ffsend|lp|rlogin|hping3|ab|"
+			  "ncftpput|tailscale|gh|"))
+		pipe_leak(s, c, &l);
+	else if (sh_is(p, "|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"))
+		copy_leak(s, c, &l);
+	else if (sh_is(p, "|dig|nslookup|host|ping|drill|resolvectl|getent|ping6|traceroute|"))
+		name_leak(s, c, &l);
+	else
+		return 0;
+	if (!l.taint || (c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV))))
+		return 0;
+	if (sh_is(p, "|ssh|gh|kubectl|docker|openssl|"))
+		l.transfer = true;
+	if (sh_is(p, "|openssl|") && !has_word(c, "|s_client|"))
+		return 0;
+	x = worth(s, &l);
+	if (s->script && x < 0.7)
+		x *= 0.5;
+	return found(s, c, "command.exfiltration", "exfiltration",
+		"sends secrets or local data to another machine", x);
+}
+
+/* … | sh -i | nc host port: a shell between two ends of a connection. */
+static int vet_shell_pipe(struct sh *s, const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+
+	if (sh_is_shell(p) && (c->how & SH_STDIN) && (c->how & SH_PIPED) &&
+		!(c->in.known && c->in.len))
+		s->past |= SH_PAST_FIFO;
+	else if (sh_is(p, "|nc|ncat|netcat|telnet|socat|openssl|websocat|") &&
+		 (s->past & SH_PAST_FIFO) && (c->how & SH_STDIN))
+		return found(s, c, "command.reverse-shell", "execution",
+			"ties a shell to a network connection", 0.92);
+	return 0;
+}
+
+int sh_vet_execution(struct sh *s, const struct sh_command *c, const struct sh_data *d)
+{
+	enum sh_host h = d->url ? sh_host_of(s, d->url, NULL) : SH_HOST_PLAIN;
+	bool plain = d->url && !strncmp(d->url, "http://", 7);
+	bool file = !(c->how & SH_STDIN) && c->args.n &&
+		    (sh_is_shell(c->args.v[0].text) || sh_interpreter(c->args.v[0].text) ||
+			    strchr(c->path ? c->path : "", '/'));
+	double x;
+	int rc = 0;
+
+	if (d->taint & SH_NET) {
+		x = h == SH_HOST_ODD	 ? 0.82
+		    : h == SH_HOST_KNOWN ? 0.36
+		    : plain		 ? 0.6
+					 : 0.5;
+		if (h == SH_HOST_ALLOWED || h == SH_HOST_LOCAL)
+			x = 0.2;
+		if (file && h != SH_HOST_ODD)
+			x -= 0.14;
+		if (s->script)
+			x *= h == SH_HOST_ODD ? 0.9 : 0.5;
+		rc = found(s, c, "command.run-download", "execution",
+			"runs what it gets from the network; download it, read it, then run it", x);
+	}
+	if (rc == 0 && (d->taint & SH_DECODED))
+		rc = found(s, c, "command.run-decoded", "obfuscation",
+			"runs what was encoded before; write it in plain text",
+			s->script ? 0.5 : 0.62);
+	return rc;
+}
+
+int sh_vet_flow(struct sh *s, const struct sh_command *c)
+{
+	int rc = vet_tcp(s, c);
+
+	if (rc < 0 || !c->args.n)
+		return rc;
+	rc = vet_read(s, c);
+	if (rc == 0)
+		rc = vet_leak(s, c);
+	if (rc == 0)
+		rc = vet_shell_pipe(s, c);
+	return rc;
+}
