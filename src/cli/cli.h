@@ -94,6 +94,8 @@ struct cli {
 	const char *audit_file, *audit_run, *audit_event, *audit_since, *audit_expect;
 	uint64_t last;
 	bool follow;
+	/* inspect, verify */
+	const char *batch;
 };
 
 /* main.c */
@@ -120,11 +122,17 @@ int cli_add_setting(struct cli *cli, const char *key, const char *value, const c
  * above 3. */
 unsigned cli_distance(const char *a, const char *b);
 
+/* batch.c: `inspect --batch command|content|code`, JSON lines in, JSON lines out */
+int cli_batch(
+	struct cli *cli, const struct bawn_policy *p, const char *what, struct bawn_error *err);
+
 /* run_opts.c: what describes a run */
 extern const struct cli_opt cli_policy_opts[]; /* what becomes policy */
 extern const struct cli_opt cli_call_opts[];   /* what describes the call */
 /* Everything parsed, as the pipeline wants it. Output goes nowhere yet. */
 int cli_run_input(struct cli *cli, struct bawn_run_input *ret, struct bawn_error *err);
+/* --policy and --workspace alone, for verbs that run nothing */
+extern const struct cli_opt cli_place_opts[];
 /* The policy source alone, workspace resolved. */
 int cli_policy_source(struct cli *cli, struct bawn_policy_source *ret, struct bawn_error *err);
 
@@ -169,4 +177,4 @@ void cli_explain_json_controls(struct bawn_buf *b, const struct bawn_explanation
 
 /* cmd_*.c */
 extern const struct cli_cmd cli_cmd_run, cli_cmd_explain, cli_cmd_doctor, cli_cmd_policy,
-	cli_cmd_audit, cli_cmd_help, cli_cmd_version, cli_cmd_completion;
+	cli_cmd_audit, cli_cmd_inspect, cli_cmd_help, cli_cmd_version, cli_cmd_completion;

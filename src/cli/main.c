@@ -17,6 +17,7 @@
 const struct cli_cmd *const cli_verbs[] = {
 	&cli_cmd_run,
 	&cli_cmd_explain,
+	&cli_cmd_inspect,
 	&cli_cmd_doctor,
 	&cli_cmd_policy,
 	&cli_cmd_audit,

@@ -39,6 +39,13 @@ static int handle_env(struct cli *cli, const char *value, struct bawn_error *err
 		.words = (words_), .offset = offsetof(struct cli, member_), .help = (help_) \
 	}
 
+const struct cli_opt cli_place_opts[] = {
+	AT("policy", 'p', CLI_LIST, "FILE", "@file", policies, "read a policy; may be repeated"),
+	AT("workspace", 'w', CLI_TEXT, "DIR", "@dir", workspace,
+		"whose policy counts (default: the current directory)"),
+	{NULL},
+};
+
 const struct cli_opt cli_policy_opts[] = {
 	AT("policy", 'p', CLI_LIST, "FILE", "@file", policies, "read a policy; may be repeated"),
 	AT("workspace", 'w', CLI_TEXT, "DIR", "@dir", workspace,

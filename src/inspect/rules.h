@@ -14,10 +14,14 @@
  *     pattern: '\bghp_[0-9A-Za-z]{36}\b'         # PCRE; or patterns: [ … ]
  *     caseless: true                   # optional, default false
  *     group: 1                         # optional: the capture that is the span (0)
- *     check: crc-github                # optional: name of a function of the detector that must
- * agree args: {entropy: "3.5", near: "token|key"}  # optional, strings, for check match: [ … ] # at
- * least one; each must produce this rule's finding no-match: [ … ]                  # at least one;
- * must not produce it
+ *     check: crc-github                # optional: a function of the detector that must agree
+ *     args: {entropy: "3.5"}           # optional, strings, for check
+ *     match: [ … ]                     # at least one; each must produce this rule's finding
+ *     no-match: [ … ]                  # at least one; must not produce it
+ *
+ * An example is a string, or {python: string} where the language cannot be guessed from it.
+ * Patterns see bytes: no \x{200b}, write the UTF-8 bytes. They must not match the empty string. A
+ * match longer than BAWN_RULE_WIDTH_MAX may be missed.
  *
  * The build fails on a rule that lacks a part, has a duplicate id, or a pattern that hyperscan
  * refuses (then HS_FLAG_PREFILTER is tried) or PCRE2 refuses. A test runs every rule's own examples
@@ -29,10 +33,13 @@
 
 #include "inspect/inspect.h"
 
+#define BAWN_RULE_WIDTH_MAX 8192
+
 struct bawn_rule {
 	uint32_t id, category, means, pattern, check,
 		args; /* offsets into the set's strings; args: key\0value\0…\0 */
 	uint32_t line;
+	uint32_t width; /* bytes a match can have, at most BAWN_RULE_WIDTH_MAX */
 	float confidence;
 	uint8_t level;
 	uint8_t group;
@@ -46,7 +53,7 @@ struct bawn_ruleset {
 	const struct bawn_rule
 		*rules; /* several patterns of one rule are several entries with one id */
 	uint32_t n;
-	const unsigned char *db; /* serialised hyperscan database, block mode */
+	const unsigned char *db; /* hyperscan database, block mode, as it lies in memory */
 	size_t db_len;
 };
 
@@ -62,9 +69,9 @@ const char *bawn_rule_arg(const struct bawn_ruleset *s, const struct bawn_rule *
 
 /*
  * Call `hit` for every match of the set in text, exact (confirmed by PCRE2 with a match limit, so
- * start and the rule's group are right). Databases are deserialised on first use and kept. A
- * negative return of hit ends the search and is returned. Reaching the match limit counts as a
- * match of the whole text.
+ * start and the rule's group are right). Matches of one rule do not overlap. `hit` may start
+ * another search. A negative return of hit ends the search and is returned. Reaching the match
+ * limit counts as a match of what was looked at.
  */
 struct bawn_match {
 	const struct bawn_rule *rule;
@@ -77,3 +84,14 @@ int bawn_rules_match(struct bawn_scan *s, const struct bawn_ruleset *set, const 
 /* Report a match as it is: id, category, level, confidence and meaning of the rule. */
 int bawn_rules_report(struct bawn_scan *s, const struct bawn_subject *sub, const char *detector,
 	const struct bawn_ruleset *set, const struct bawn_match *m);
+
+/* A rule's own example, in a file that only a test links. The last one has no id. */
+struct bawn_rule_example {
+	const char *id, *lang, *file;
+	uint32_t line;
+	int match; /* or it must not */
+	uint32_t len;
+	const char *text;
+};
+extern const struct bawn_rule_example bawn_examples_command[], bawn_examples_code[],
+	bawn_examples_inject[], bawn_examples_secret[];

@@ -3,24 +3,14 @@
  * One pass over one subject. The budget is counted in bytes looked at, not in time, so that a
  * verdict is the same on every machine; the clock is the inspector's business.
  */
-#include <errno.h>
+#include "inspect/scan.h"
 
-#include "inspect/inspect.h"
+#include <errno.h>
 
 #define BUDGET_FLOOR  ((uint64_t)16 << 20)
 #define BUDGET_FACTOR 512
 #define NESTED_MAX    8
 #define FINDINGS_MAX  4096
-
-struct bawn_scan {
-	struct bawn_arena *a;
-	const struct bawn_policy *policy;
-	struct bawn_findings *out;
-	uint64_t budget;
-	bool spent;
-	unsigned depth;
-	size_t start, end; /* with depth: where the nested subject stands in the outermost */
-};
 
 struct bawn_arena *bawn_scan_arena(struct bawn_scan *s)
 {

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matching a set of rules. Hyperscan runs over the text once and says where a match of which rule
+ * may end; PCRE2 then confirms near that place and gives the exact span. Each rule tries each start
+ * at most once, so the work is linear in the text whatever it holds. Patterns are compiled for
+ * PCRE2 when they first come near a match: most never do.
+ */
+#include <errno.h>
+#include <hs.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/rules.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#define AHEAD       16384u /* bytes behind a hit that PCRE2 may look at */
+#define MATCH_LIMIT 100000u
+#define HEAP_KIB    8192u
+#define SETS_MAX    8
+#define TEXT_MAX    ((size_t)1 << 30)
+#define HIT_COST    64 /* of the budget, for a hit that has to be confirmed */
+
+/* What this process made of a set. */
+struct state {
+	const struct bawn_ruleset *set;
+	pcre2_code **codes; /* per rule, made when needed */
+	uint32_t *next;     /* per rule: the first start that was not tried yet in this search */
+	uint32_t *touched;  /* rules with next != 0 */
+	uint32_t n_touched;
+};
+
+struct search {
+	struct bawn_scan *scan;
+	struct state *st;
+	const char *text;
+	size_t len;
+	struct bawn_match *v;
+	size_t n, cap;
+	int r;
+};
+
+static struct {
+	struct state sets[SETS_MAX];
+	size_t n;
+	hs_scratch_t *scratch; /* fits every set that was used */
+	pcre2_match_context *context;
+	pcre2_match_data *data;
+} cache;
+
+static int start_pcre(void)
+{
+	if (cache.data)
+		return 0;
+	if (!cache.context)
+		cache.context = pcre2_match_context_create(NULL);
+	cache.data = pcre2_match_data_create(100, NULL);
+	if (!cache.context || !cache.data)
+		return -ENOMEM;
+	(void)pcre2_set_match_limit(cache.context, MATCH_LIMIT);
+	(void)pcre2_set_heap_limit(cache.context, HEAP_KIB);
+	return 0;
+}
+
+static int state_for(const struct bawn_ruleset *set, struct state **ret, struct bawn_error *err)
+{
+	struct state *st = cache.sets;
+	const hs_database_t *db = (const hs_database_t *)(const void *)set->db;
+
+	for (size_t i = 0; i < cache.n; i++, st++)
+		if (st->set == set) {
+			*ret = st;
+			return 0;
+		}
+	if (cache.n == SETS_MAX)
+		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOBUFS, "too many sets of rules");
+	if (hs_alloc_scratch(db, &cache.scratch) != HS_SUCCESS)
+		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM,
+			"rules '%s': no memory for hyperscan", set->name);
+	*st = (struct state){
+		.set = set,
+		.codes = calloc(set->n, sizeof(*st->codes)),
+		.next = calloc(set->n, sizeof(*st->next)),
+		.touched = calloc(set->n, sizeof(*st->touched)),
+	};
+	if (!st->codes || !st->next || !st->touched || start_pcre() < 0) {
+		free(st->codes);
+		free(st->next);
+		free(st->touched);
+		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");
+	}
+	cache.n++;
+	*ret = st;
+	return 0;
+}
+
+static const pcre2_code *code_for(struct state *st, uint32_t i)
+{
+	const struct bawn_rule *r = &st->set->rules[i];
+	uint32_t flags = PCRE2_USE_OFFSET_LIMIT | (r->caseless ? PCRE2_CASELESS : 0);
+	PCRE2_SIZE where = 0;
+	int number = 0;
+
+	if (!st->codes[i])
+		st->codes[i] = pcre2_compile((PCRE2_SPTR)bawn_rule_str(st->set, r->pattern),
+			PCRE2_ZERO_TERMINATED, flags, &number, &where, NULL);
+	return st->codes[i];
+}
+
+static int add_match(struct search *s, uint32_t i, const struct bawn_match *m)
+{
+	struct bawn_match *x = bawn_grow(bawn_scan_arena(s->scan), &s->v, &s->n, &s->cap);
+
+	if (!x)
+		return -ENOMEM;
+	*x = *m;
+	x->rule = &s->st->set->rules[i];
+	return 0;
+}
+
+/*
+ * Look for one match that starts in [from, to]. 1 with the span, 0 if there is none; a search that
+ * exceeds its limits counts as a match of what it looked at.
+ */
+static int confirm(struct search *s, uint32_t i, size_t from, size_t to, struct bawn_match *m)
+{
+	const pcre2_code *code = code_for(s->st, i);
+	size_t end = s->len - to > AHEAD ? to + AHEAD : s->len;
+	unsigned group = s->st->set->rules[i].group;
+	const PCRE2_SIZE *v = pcre2_get_ovector_pointer(cache.data);
+	int r;
+
+	if (!code)
+		return -ENOMEM;
+	(void)pcre2_set_offset_limit(cache.context, to);
+	r = pcre2_match(code, (PCRE2_SPTR)s->text, end, from, end < s->len ? PCRE2_NOTEOL : 0,
+		cache.data, cache.context);
+	if (r == PCRE2_ERROR_NOMATCH)
+		return 0;
+	if (r == PCRE2_ERROR_NOMEMORY)
+		return -ENOMEM;
+	*m = (struct bawn_match){.start = from, .end = to, .whole_start = from, .whole_end = to};
+	/* \K in a lookahead can put the start behind the end */
+	if (r > 0 && v[0] <= v[1]) {
+		m->whole_start = m->start = v[0];
+		m->whole_end = m->end = v[1];
+	}
+	if (r > (int)group && v[2 * group] != PCRE2_UNSET) {
+		m->start = v[2 * group];
+		m->end = v[2 * group + 1];
+	}
+	return 1;
+}
+
+static int on_hit(
+	unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *data)
+{
+	struct search *s = data;
+	struct state *st = s->st;
+	size_t end = (size_t)to;
+	size_t width = st->set->rules[id].width;
+	struct bawn_match m;
+
+	(void)from;
+	(void)flags;
+	while (st->next[id] < end || !end) {
+		size_t start = end > width ? end - width : 0;
+
+		if (!bawn_scan_spend(s->scan, HIT_COST))
+			return 1;
+		if (start < st->next[id])
+			start = st->next[id];
+		s->r = confirm(s, id, start, end, &m);
+		if (!st->next[id])
+			st->touched[st->n_touched++] = id;
+		/* a start that failed once fails always, so go on behind this place */
+		st->next[id] = (uint32_t)(end + 1);
+		if (s->r <= 0)
+			return s->r < 0;
+		s->r = add_match(s, id, &m);
+		if (s->r < 0)
+			return 1;
+		st->next[id] = (uint32_t)(m.whole_end > m.whole_start ? m.whole_end : end + 1);
+	}
+	return 0;
+}
+
+int bawn_rules_match(struct bawn_scan *s, const struct bawn_ruleset *set, const char *text,
+	size_t len, int (*hit)(void *data, const struct bawn_match *m), void *data,
+	struct bawn_error *err)
+{
+	struct search x = {.scan = s, .text = text, .len = len};
+	hs_error_t e;
+	int r;
+
+	if (!set->n || !len)
+		return 0;
+	if (len > TEXT_MAX) {
+		(void)bawn_scan_spend(s, UINT64_MAX);
+		return 0;
+	}
+	if (!bawn_scan_spend(s, len))
+		return 0;
+	r = state_for(set, &x.st, err);
+	if (r < 0)
+		return r;
+	e = hs_scan((const hs_database_t *)(const void *)set->db, text, (unsigned)len, 0,
+		cache.scratch, on_hit, &x);
+	for (uint32_t i = 0; i < x.st->n_touched; i++)
+		x.st->next[x.st->touched[i]] = 0;
+	x.st->n_touched = 0;
+	if (x.r < 0)
+		return bawn_fail(err, BAWN_ERR_INSPECT, x.r, "out of memory");
+	if (e != HS_SUCCESS && e != HS_SCAN_TERMINATED)
+		return bawn_fail(err, BAWN_ERR_INSPECT, -EIO, "rules '%s': hyperscan error %d",
+			set->name, e);
+	for (size_t i = 0; i < x.n; i++) {
+		r = hit(data, &x.v[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
