@@ -31,7 +31,7 @@ def read(path):
         if name not in names:
             names.append(name)
         for entry in rest.split(","):
-            entry = " ".join(entry.split())
+            entry = " ".join(entry.replace("-", " ").split())
             if not entry:
                 continue
             h, n = phrase_hash(entry)
@@ -65,6 +65,12 @@ def main():
     for i, (h, m) in enumerate(table):
         if h:
             out.append(f"[{i}] = {{{h}u, {m & 0xFFFFFFFF}u, {m >> 32}u}},")
+    out.append("};")
+    bits = [0] * 2048
+    for h in entries:
+        bits[h >> 21] |= 1 << (h >> 16 & 31)
+    out.append("static const uint32_t lexicon_bits[2048] = {")
+    out += [", ".join(f"{b}u" for b in bits[i:i + 8]) + "," for i in range(0, 2048, 8)]
     out.append("};")
     out.append("#endif")
     open(sys.argv[2], "w", encoding="utf-8").write("\n".join(out) + "\n")

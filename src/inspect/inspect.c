@@ -8,6 +8,7 @@
 
 static const struct bawn_detector *const detectors[] = {
 	&bawn_detector_shell_rules,
+	&bawn_detector_inject,
 };
 
 const struct bawn_detector *bawn_detector_at(size_t i)

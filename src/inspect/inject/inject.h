@@ -95,24 +95,29 @@ struct inject_tag inject_html_tag(const char *p, size_t n);
 /* &name; or &#…; at p: its length and code point, or 0. */
 size_t inject_html_entity(const char *p, size_t n, uint32_t *cp);
 
-/* Encoded text inside normalised text. */
-struct inject_block {
-	size_t start, end; /* in the normalised text */
-	const char *text;
-	size_t len;
+/* Places that may hold encoded text, found while splitting. */
+enum inject_hint_kind {
+	HINT_LONG,     /* a word too long to be one */
+	HINT_SPACED,   /* single letters one after the other */
+	HINT_TURNED,   /* a sentence that makes sense by rot13 */
+	HINT_REVERSED, /* or backwards */
 };
 
-struct inject_blocks {
-	struct inject_block *v;
-	size_t n, cap;
-	size_t total; /* decoded bytes so far */
+struct inject_hint {
+	uint32_t start, end;
+	enum inject_hint_kind kind;
 };
-#define INJECT_DECODED_MAX ((size_t)256 << 10)
-/* base64, hexadecimal and spaced-out letters anywhere. 0 or -ENOMEM. */
-int inject_decode(struct bawn_arena *a, const char *text, size_t len, struct inject_blocks *out);
-/* One piece that looks turned by rot13 or reversed. */
-int inject_unturn(struct bawn_arena *a, const char *text, size_t start, size_t end, bool reversed,
-	struct inject_blocks *out);
+
+/* Decoded text of a hint; len 0 when it is nothing that can be read. start and end get the extent. */
+struct inject_block {
+	size_t start, end; /* in the normalised text */
+	char *text;
+	size_t len;
+};
+#define INJECT_BLOCK_MAX ((size_t)16 << 10)
+/* 0 or -ENOMEM. */
+int inject_decode(struct bawn_arena *a, const struct inject_text *t, const struct inject_hint *h,
+	struct inject_block *ret);
 
 /* Word classes of rules/data/inject-lexicon.txt; the generated header numbers them (LEX_*). */
 #define LEX_MAX 64
@@ -142,16 +147,20 @@ struct inject_sentence {
 	uint16_t n_words;
 	uint16_t hits; /* families of rules that matched in it */
 	uint16_t n_upper;
-	bool bullet;  /* a list item, a heading or a table row */
-	bool command; /* starts with a verb that tells somebody to act */
-	bool quoted;  /* stands between quotation marks or backquotes */
+	float score; /* log-odds; INJECT_UNSCORED when it is no candidate */
+	uint8_t n_turned, n_reversed; /* words that make sense by rot13 or read backwards */
+	bool bullet;		      /* a list item or a table row */
+	bool command;		      /* starts with a verb that tells somebody to act */
 };
 
 struct inject_sentences {
 	struct inject_sentence *v;
 	size_t n, cap;
 	size_t words, about, commands, you, agent; /* over the whole text */
+	struct inject_hint *hints;
+	size_t n_hints, cap_hints;
 };
+#define INJECT_HINTS_MAX 4096
 
 #define INJECT_WORDS_MAX 128 /* of one sentence; longer ones are cut */
 int inject_split(
@@ -182,3 +191,40 @@ void inject_features(const struct inject_text *t, const struct inject_sentences 
 /* Log-odds by the learned weights, and what they mean as a confidence. */
 double inject_score(const struct inject_features *f);
 double inject_confidence(double score);
+
+/* The text, or a block that was decoded from it. */
+struct inject_part {
+	struct inject_text t;
+	struct inject_sentences s;
+	unsigned place, depth;
+	size_t start, end; /* of a block in the subject */
+};
+
+struct bawn_rule;
+/* A rule that matched in a part. */
+struct inject_found {
+	const struct bawn_rule *rule;
+	size_t start, end; /* in the normalised text */
+	size_t sentence;
+};
+#define INJECT_UNSCORED (-1e6f)
+
+/* Called for every sentence that is scored (may be NULL), and for each part when it is done. A
+ * negative return ends the scan and is returned. */
+struct inject_visitor {
+	int (*sentence)(void *data, const struct inject_part *p, size_t i,
+		const struct inject_features *f);
+	int (*part)(void *data, const struct inject_part *p, const struct inject_found *found,
+		size_t n);
+	void *data;
+};
+
+struct bawn_scan;
+struct bawn_subject;
+struct bawn_error;
+/* The span of [start, end) of a part in the subject. */
+void inject_part_span(
+	const struct inject_part *p, size_t start, size_t end, size_t *ret_start, size_t *ret_end);
+/* All of it but the reporting. */
+int inject_run(struct bawn_scan *s, const struct bawn_subject *sub, const struct inject_visitor *v,
+	struct bawn_error *err);
