@@ -472,6 +472,18 @@ bool inject_candidate(const struct inject_sentence *s)
 	return c & BIT(LEX_ROLE);
 }
 
+bool inject_trigger(const struct inject_sentence *s)
+{
+	uint64_t c = s->classes;
+
+	if (c & (BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_ROLE) | BIT(LEX_PERMIT) |
+			BIT(LEX_DESPITE)))
+		return true;
+	if (c & (BIT(LEX_TARGET) | BIT(LEX_TOOL) | BIT(LEX_IDENT)) && c & ACTIONS && c & (BIT(LEX_TARGET) | BIT(LEX_YOU) | BIT(LEX_EXEC)) && s->n_words > 4)
+		return true;
+	return s->foreign || (c & BIT(LEX_AUTHORITY) && s->n_upper) || inject_candidate(s);
+}
+
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
 	unsigned place, struct inject_features *out)
 {

@@ -14,6 +14,7 @@
 #include "inspect/detectors.h"
 #include "inspect/rules.h"
 
+#define AROUND		1 /* sentences on each side that rules look at */
 #define DEPTH_MAX	2
 #define SENTENCE_COST	256 /* of the budget, for one that is scored */
 #define FINDINGS_MAX	16  /* of the model, for one window */
@@ -31,6 +32,7 @@ struct run {
 	struct bawn_error *err;
 	struct inject_part *parts;
 	size_t n, cap, at;
+	size_t island;		    /* where the text is that rules run over */
 	struct inject_found *found; /* of the part at hand */
 	size_t n_found, cap_found;
 };
@@ -73,8 +75,10 @@ static int on_match(void *data, const struct bawn_match *m)
 	*f = (struct inject_found){.rule = m->rule, .start = m->start, .end = m->end};
 	if (!p->s.n)
 		return 0;
-	f->sentence = sentence_at(&p->s, m->start);
-	for (size_t i = f->sentence; i < p->s.n && p->s.v[i].start < m->end; i++)
+	f->start += r->island;
+	f->end += r->island;
+	f->sentence = sentence_at(&p->s, f->start);
+	for (size_t i = f->sentence; i < p->s.n && p->s.v[i].start < f->end; i++)
 		p->s.v[i].hits |= (uint16_t)family(bawn_rule_str(&bawn_rules_inject, m->rule->id));
 	return 0;
 }
@@ -157,15 +161,52 @@ static int out_of_memory(struct bawn_error *err)
 	return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");
 }
 
+static int rules_over(struct run *r, size_t start, size_t end)
+{
+	const struct inject_part *p = &r->parts[r->at];
+
+	r->island = start;
+	return bawn_rules_match(r->scan, &bawn_rules_inject, p->t.text + start, end - start,
+		on_match, r, r->err);
+}
+
+/* Run the rules where they can match: around sentences that have a word for it. Most text has none. */
+static int rules(struct run *r)
+{
+	const struct inject_part *p = &r->parts[r->at];
+	const struct inject_sentence *v = p->s.v;
+	size_t start = 0, end = 0;
+	int e = 0;
+
+	if (p->depth)
+		return rules_over(r, 0, p->t.len);
+	for (size_t i = 0; !e && i < p->s.n; i++) {
+		size_t first, last;
+		const char *line;
+
+		if (!inject_trigger(&v[i]))
+			continue;
+		first = i > AROUND ? v[i - AROUND].start : 0;
+		last = i + AROUND < p->s.n ? v[i + AROUND].end : p->t.len;
+		if (first <= end) {
+			end = last;
+			continue;
+		}
+		e = end > start ? rules_over(r, start, end) : 0;
+		line = memrchr(p->t.text, '\n', first);
+		start = line ? (size_t)(line - p->t.text) : 0;
+		end = last;
+	}
+	return e || end <= start ? e : rules_over(r, start, end);
+}
+
 /* Rules over the part at hand, then its sentences. */
 static int part(struct run *r)
 {
-	const struct inject_part *p = &r->parts[r->at];
 	int e;
 
 	r->n_found = 0;
-	e = bawn_rules_match(
-		r->scan, &bawn_rules_inject, p->t.text, p->t.len, on_match, r, r->err);
+	e = rules(r);
 	if (!e)
 		e = nested(r);
 	return e ? e : sentences(r);

@@ -139,6 +139,7 @@ struct inject_word {
 	bool clause; /* the first word of a clause */
 	bool upper;  /* all capitals */
 	bool title;  /* starts with a capital */
+	bool foreign; /* of another script */
 };
 
 struct inject_sentence {
@@ -151,6 +152,7 @@ struct inject_sentence {
 	uint8_t n_turned, n_reversed; /* words that make sense by rot13 or read backwards */
 	bool bullet;		      /* a list item or a table row */
 	bool command;		      /* starts with a verb that tells somebody to act */
+	bool foreign;		      /* has words of another script */
 };
 
 struct inject_sentences {
@@ -184,6 +186,8 @@ struct inject_features {
 	uint16_t v[FEATURES_MAX];
 	size_t n;
 };
+/* Whether a rule could match in or around the sentence. */
+bool inject_trigger(const struct inject_sentence *s);
 /* Whether the sentence has anything that can make it an instruction to an agent. */
 bool inject_candidate(const struct inject_sentence *s);
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,

@@ -116,9 +116,16 @@ static void regions_close(struct norm *n)
 	n->n_regions = kept;
 }
 
+static size_t line_end(const struct norm *n, size_t from)
+{
+	const char *p = from < n->len ? memchr(n->in + from, '\n', n->len - from) : NULL;
+
+	return p ? (size_t)(p - n->in) : n->len;
+}
+
 static size_t find(const struct norm *n, const char *what, size_t from, size_t reach)
 {
-	size_t left = n->len - from;
+	size_t left = from < n->len ? n->len - from : 0;
 	const char *p = memmem(n->in + from, left < reach ? left : reach, what, strlen(what));
 
 	return p ? (size_t)(p - n->in) : from + (left < reach ? left : reach);
@@ -145,6 +152,8 @@ static size_t line_mark(const struct norm *n, size_t at, unsigned *place)
 		{"dnl ", PLACE_COMMENT}, {"% ", PLACE_COMMENT}, {"\"\"\"", 0},
 	};
 
+	if (at >= n->len || !strchr("[/*-;>#Rd%\"", n->in[at]))
+		return 0;
 	for (size_t k = 0; k < sizeof(marks) / sizeof(marks[0]); k++) {
 		size_t len = strlen(marks[k].mark);
 
@@ -186,11 +195,12 @@ static void line_start(struct norm *n)
 			break;
 		at = blank(n, at + len);
 	}
-	if (starts(n, at, "```") || starts(n, at, "~~~"))
+	if (at < n->len && (n->in[at] == '`' || n->in[at] == '~') &&
+		(starts(n, at, "```") || starts(n, at, "~~~")))
 		fence(n);
 	n->i = at;
 	if (place)
-		region_open(n, find(n, "\n", at, n->len), place);
+		region_open(n, line_end(n, at), place);
 }
 
 static void newline(struct norm *n, size_t eaten)

@@ -23,15 +23,31 @@
 	(BIT(LEX_EXFIL) | BIT(LEX_DESTROY) | BIT(LEX_EXEC) | BIT(LEX_REVEAL) | BIT(LEX_SAY) | \
 		BIT(LEX_PAY) | BIT(LEX_ACT) | BIT(LEX_OVERRIDE) | BIT(LEX_OBEY) | BIT(LEX_TELL))
 
-/* 1 a letter, 2 a digit, 3 part of a word inside one. */
+/* What a byte can be in a word. */
+#define C_LOWER	 (1u << 0) /* and every byte of other scripts */
+#define C_UPPER	 (1u << 1)
+#define C_DIGIT	 (1u << 2)
+#define C_UNDER	 (1u << 3)
+#define C_DOT	 (1u << 4) /* these three only between two others */
+#define C_AT	 (1u << 5)
+#define C_QUOTE	 (1u << 6)
+#define C_HIGH	 (1u << 7)
+#define C_INNER	 (C_DOT | C_AT | C_QUOTE)
+#define C_STARTS (C_LOWER | C_UPPER | C_DIGIT | C_UNDER)
 static const unsigned char kind[256] = {
-	['a' ... 'z'] = 1, ['A' ... 'Z'] = 1, [0x80 ... 0xff] = 1, ['0' ... '9'] = 2, ['_'] = 2,
-	['\''] = 3, ['.'] = 3, ['@'] = 3,
+	['a' ... 'z'] = C_LOWER,
+	['A' ... 'Z'] = C_UPPER,
+	['0' ... '9'] = C_DIGIT,
+	['_'] = C_UNDER,
+	['.'] = C_DOT,
+	['@'] = C_AT,
+	['\''] = C_QUOTE,
+	[0x80 ... 0xff] = C_LOWER | C_HIGH,
 };
 
-uint64_t inject_lexicon(uint32_t hash)
+static inline uint64_t look_up(uint32_t hash)
 {
-	if (!(lexicon_bits[hash >> 21] >> (hash >> 16 & 31) & 1))
+	if (__builtin_expect(!(lexicon_bits[hash >> 21] >> (hash >> 16 & 31) & 1), 1))
 		return 0;
 	for (uint32_t at = hash & (LEX_SIZE - 1); lexicon[at].hash; at = (at + 1) & (LEX_SIZE - 1))
 		if (lexicon[at].hash == hash)
@@ -39,16 +55,16 @@ uint64_t inject_lexicon(uint32_t hash)
 	return 0;
 }
 
+uint64_t inject_lexicon(uint32_t hash)
+{
+	return look_up(hash);
+}
+
 /* Words of the sentence so far, as far as the next one needs them. */
 struct context {
-	uint32_t before, before2; /* hashes; 0 at the start */
-	uint64_t last;		  /* classes of the last word alone */
+	uint32_t before, before2; /* hashes of the last word and of the last two */
+	uint64_t last, two;	  /* classes of the last word alone and of the last two */
 	bool clause;
-};
-
-/* What the letters of a word tell. */
-struct shape {
-	bool digit, letter, under, dot, at, hump, lower, upper;
 };
 
 static char unleet(char c)
@@ -69,191 +85,204 @@ static uint64_t leet(const char *p, size_t n)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		h = inject_hash(h, (unsigned char)unleet(p[i]));
-	c = inject_lexicon(h);
+	c = look_up(h);
 	return c & LEET_CLASSES ? c | BIT(LEX_LEET) : 0;
 }
 
 /* Addresses of any kind: mail, web, bank. */
-static bool is_target(const char *p, size_t n, const char *end, const struct shape *s)
+static bool is_target(const char *p, size_t n, const char *end, unsigned flags)
 {
 	static const char ends[][6] = {".com", ".net", ".org", ".io", ".dev", ".app", ".xyz", ".ru",
 		".cn", ".co", ".info", ".me", ".site", ".ai"};
-	const char *q = p + n;
+	const char *q = p + n, *dot;
+	size_t len;
 
-	if (s->at && s->dot)
+	if ((flags & C_AT) && (flags & C_DOT))
 		return true;
 	if (end - q > 3 && !memcmp(q, "://", 3))
 		return true;
-	if (n > 4 && !strncasecmp(p, "www.", 4))
+	if (n >= 12 && (flags & (C_LOWER | C_UPPER | C_DIGIT)) == (C_UPPER | C_DIGIT) &&
+		kind[(unsigned char)p[0]] == C_UPPER && kind[(unsigned char)p[1]] == C_UPPER)
 		return true;
-	if (n >= 12 && isupper((unsigned char)p[0]) && isupper((unsigned char)p[1]) && s->digit &&
-		!s->lower && isdigit((unsigned char)p[n - 1]))
-		return true;
-	for (size_t i = 0; s->dot && i < sizeof(ends) / sizeof(ends[0]); i++) {
-		size_t len = strlen(ends[i]);
-
-		if (n > len + 1 && !strncasecmp(p + n - len, ends[i], len))
+	if (!(flags & C_DOT))
+		return false;
+	dot = memrchr(p, '.', n); /* there is one */
+	len = n - (size_t)(dot - p);
+	for (size_t i = 0; len < sizeof(ends[0]) && i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (!strncasecmp(dot, ends[i], len) && !ends[i][len])
 			return true;
-	}
+	return n > 4 && !strncasecmp(p, "www.", 4);
+}
+
+/* A capital behind a small letter. */
+static bool has_hump(const char *p, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (kind[(unsigned char)p[i]] == C_UPPER && kind[(unsigned char)p[i - 1]] == C_LOWER)
+			return true;
 	return false;
 }
 
-static uint64_t shape_classes(const char *p, size_t n, const char *end, const struct shape *s)
+/* What the letters of an unusual word tell. */
+static uint64_t shape_classes(const char *p, size_t n, const char *end, unsigned flags)
 {
 	uint64_t c = 0;
 
-	if (is_target(p, n, end, s))
+	if (is_target(p, n, end, flags))
 		c |= BIT(LEX_TARGET);
-	if ((s->under && s->lower) || s->hump || (p + n < end && p[n] == '(' && s->lower))
+	if ((flags & C_LOWER) && ((flags & C_UNDER) || ((flags & C_UPPER) && has_hump(p, n))))
 		c |= BIT(LEX_IDENT);
-	if (s->digit && s->letter)
+	if ((flags & C_DIGIT) && (flags & (C_LOWER | C_UPPER)))
 		c |= leet(p, n);
 	return c;
 }
 
-/* Read the word at p; returns its length. The possessive is left out of its hash. */
-static size_t word_read(const char *p, const char *end, uint32_t *hash, struct shape *s)
+/* Classes of the word alone, and of the phrases that end with it. */
+static inline __attribute__((always_inline)) void classify(struct context *x, struct inject_word *w)
 {
-	const char *q = p;
-	uint32_t h = INJECT_HASH_INIT, stem = 0;
+	uint64_t own = w->classes | look_up(w->hash), two = 0;
 
-	if (*q == '.')
-		h = inject_hash(h, (unsigned char)*q++);
+	w->classes = own;
+	if (x->last & BIT(LEX_STARTS)) {
+		two = look_up(inject_hash_join(x->before, w->hash));
+		w->classes |= two;
+	}
+	if (x->two & BIT(LEX_STARTS))
+		w->classes |= look_up(inject_hash_join(x->before2, w->hash));
+	x->before2 = inject_hash_join(x->before, w->hash);
+	x->before = w->hash;
+	x->last = own;
+	x->two = two;
+	w->classes &= ~BIT(LEX_STARTS);
+	x->clause = own & (BIT(LEX_JOIN) | BIT(LEX_PLEASE) | BIT(LEX_SEQ) | BIT(LEX_MODAL));
+}
+
+/* The word that starts at `at`; returns where it ends. The possessive is left out of its hash. */
+static inline __attribute__((always_inline)) size_t word_at(
+	const char *text, size_t at, size_t len, struct context *x, struct inject_word *w)
+{
+	const unsigned char *p = (const unsigned char *)text + at, *q = p;
+	const unsigned char *end = (const unsigned char *)text + len;
+	uint32_t h = INJECT_HASH_INIT, stem = 0;
+	unsigned flags = 0, first = kind[*p];
+
+	/* all letters are alike in the hash; the first byte may be a dot, its case tells nothing */
+	h = inject_hash(h, (unsigned char)(*q++ | (first & C_UPPER) << 4));
 	for (; q < end; q++) {
-		unsigned char c = (unsigned char)*q, k = kind[c];
+		unsigned k = kind[*q];
 
 		if (!k)
 			break;
-		if (k == 3) {
-			if (q + 1 == end || !kind[(unsigned char)q[1]] ||
-				kind[(unsigned char)q[1]] == 3)
+		if (__builtin_expect(k & C_INNER, 0)) {
+			if (q + 1 == end || !(kind[q[1]] & C_STARTS))
 				break;
-			s->dot |= c == '.';
-			s->at |= c == '@';
-			stem = c == '\'' ? h : stem;
-		} else if (k == 2) {
-			s->digit |= c != '_';
-			s->under |= c == '_';
-		} else {
-			bool up = c >= 'A' && c <= 'Z';
-
-			s->hump |= up && s->lower;
-			s->upper |= up;
-			s->lower |= !up;
-			s->letter = true;
-			c |= up ? 0x20 : 0;
+			stem = k == C_QUOTE ? h : stem;
 		}
-		h = inject_hash(h, c);
+		flags |= k;
+		h = inject_hash(h, (unsigned char)(*q | (k & C_UPPER) << 4));
 	}
-	*hash = stem && q - p > 2 && q[-1] == 's' && q[-2] == '\'' && !inject_lexicon(h) ? stem : h;
-	return (size_t)(q - p);
-}
-
-static void classify(struct context *x, struct inject_word *w)
-{
-	w->classes |= inject_lexicon(w->hash);
-	x->last = w->classes;
-	if (x->before) {
-		uint32_t two = inject_hash_join(x->before, w->hash);
-
-		w->classes |= inject_lexicon(two);
-		if (x->before2)
-			w->classes |= inject_lexicon(inject_hash_join(
-				inject_hash_join(x->before2, x->before), w->hash));
-	}
-	x->before2 = x->before;
-	x->before = w->hash;
-}
-
-/* A word that starts at `at`; returns where it ends. */
-static size_t word_at(
-	const char *text, size_t at, size_t len, struct context *x, struct inject_word *w)
-{
-	struct shape s = {0};
-	const char *p = text + at, *end = text + len;
-	size_t n;
-
-	*w = (struct inject_word){.start = (uint32_t)at, .clause = x->clause};
-	n = word_read(p, end, &w->hash, &s);
-	w->end = (uint32_t)(at + n);
-	w->upper = s.upper && !s.lower && n > 1;
-	w->title = kind[(unsigned char)*p] == 1 && *p >= 'A' && *p <= 'Z';
-	if (s.at || s.dot || s.under || s.hump || s.digit || (p + n < end && strchr("(:", p[n])))
-		w->classes = shape_classes(p, n, end, &s);
+	if (stem && q[-1] == 's' && q[-2] == '\'' && !look_up(h))
+		h = stem;
+	w->start = (uint32_t)at;
+	w->end = (uint32_t)(at + (size_t)(q - p));
+	w->hash = h;
+	w->classes = q < end && *q == '(' && ((first | flags) & C_LOWER) ? BIT(LEX_IDENT) : 0;
+	w->clause = x->clause;
+	w->upper = ((first | flags) & (C_UPPER | C_LOWER)) == C_UPPER && q - p > 1;
+	w->title = first == C_UPPER;
+	w->foreign = (first | flags) & C_HIGH;
+	if (((first | flags) & (C_DIGIT | C_UNDER | C_DOT | C_AT)) || (flags & C_UPPER) ||
+		(end - q > 3 && *q == ':' && q[1] == '/'))
+		w->classes |= shape_classes(
+			text + at, (size_t)(q - p), text + len, first | flags);
 	classify(x, w);
-	x->clause = x->last & (BIT(LEX_JOIN) | BIT(LEX_PLEASE) | BIT(LEX_SEQ) | BIT(LEX_MODAL));
-	return at + n;
+	return w->end;
 }
 
 /* Whether a word starts here; a dot may, in front of a letter. */
-static bool word_starts(const char *text, size_t at, size_t len)
+static inline bool word_starts(const char *text, size_t at, size_t len)
 {
-	unsigned char k = kind[(unsigned char)text[at]];
-
-	if (k == 1 || k == 2)
+	if (kind[(unsigned char)text[at]] & C_STARTS)
 		return true;
-	return text[at] == '.' && at + 1 < len && kind[(unsigned char)text[at + 1]] == 1 &&
-		(!at || !kind[(unsigned char)text[at - 1]]);
+	return text[at] == '.' && at + 1 < len &&
+		(kind[(unsigned char)text[at + 1]] & (C_LOWER | C_UPPER)) &&
+		(!at || !(kind[(unsigned char)text[at - 1]] & C_STARTS));
 }
 
-/* A line that starts like a list item, a table row or a key. */
+/* What a byte between words does. */
+#define D_CLAUSE (1u << 0) /* a clause may start behind it */
+#define D_STOP	 (1u << 1) /* a sentence may end with it */
+#define D_APART	 (1u << 2) /* a line that starts with it is no continuation */
+static const unsigned char divides[256] = {
+	[0] = D_APART,
+	['\n'] = D_CLAUSE | D_STOP | D_APART,
+	['-'] = D_CLAUSE | D_APART,
+	['*'] = D_CLAUSE | D_APART,
+	['"'] = D_CLAUSE | D_STOP | D_APART,
+	['\''] = D_CLAUSE | D_STOP | D_APART,
+	['!'] = D_CLAUSE | D_STOP,
+	['.'] = D_STOP,
+	['?'] = D_STOP,
+	['|'] = D_STOP | D_APART,
+	[':'] = D_CLAUSE | D_APART,
+	[','] = D_CLAUSE,
+	[';'] = D_CLAUSE,
+	['('] = D_CLAUSE,
+	['>'] = D_CLAUSE,
+	['+'] = D_APART,
+	['<'] = D_APART,
+	['{'] = D_APART,
+	['}'] = D_APART,
+	['['] = D_APART,
+	[']'] = D_APART,
+	['='] = D_APART,
+	['A' ... 'Z'] = D_APART,
+};
+
+/* A line that starts like a list item, a table row, a key or a sentence. */
 static bool line_apart(const char *p, const char *end)
 {
-	if (p == end || strchr("\n-*+|<{}[]\"'=:", *p) || (*p >= 'A' && *p <= 'Z'))
+	if (p == end || divides[(unsigned char)*p] & D_APART)
 		return true;
-	if (isdigit((unsigned char)*p)) {
-		while (p < end && isdigit((unsigned char)*p))
-			p++;
-		return p < end && (*p == '.' || *p == ')');
-	}
-	return false;
+	if (*p < '0' || *p > '9')
+		return false;
+	while (p < end && *p >= '0' && *p <= '9')
+		p++;
+	return p < end && (*p == '.' || *p == ')');
 }
 
-/* Whether the separator at `at` ends a sentence. */
+/* Whether the D_STOP at `at` ends a sentence. */
 static bool ends(const char *text, size_t at, size_t len)
 {
 	char c = text[at], next = (char)(at + 1 < len ? text[at + 1] : '\n');
 
-	switch (c) {
-	case '.':
-	case '!':
-	case '?':
-		return strchr(" \n\"')]}*", next) || (next >= 'A' && next <= 'Z');
-	case '\n':
+	if (c == '\n')
 		return line_apart(text + at + 1, text + len);
-	case '|':
-	case '\x01':
+	if (c == '|')
 		return true;
-	case '"':
-	case '\'':
+	if (c == '"' || c == '\'')
 		return next == ',' || next == '}' || next == ']' || next == ':';
-	default:
-		return false;
-	}
+	return strchr(" \n\"')]}*", next) || (next >= 'A' && next <= 'Z');
 }
 
-static bool parts(char c)
-{
-	return c == ',' || c == ':' || c == ';' || c == '(' || c == '"' || c == '\'' || c == '>' ||
-		c == '-' || c == '\n' || c == '!' || c == '*';
-}
-
-static void count(struct inject_sentences *all, struct inject_sentence *s,
+static inline void count(struct inject_sentences *all, struct inject_sentence *s,
 	const struct inject_word *w, const struct context *x)
 {
-	uint64_t verbs = w->classes & ACTIONS;
+	uint64_t c = w->classes;
 
-	s->classes |= w->classes;
 	s->n_upper = (uint16_t)(s->n_upper + w->upper);
-	if (w->clause && verbs && (s->n_words == 0 || (s->n_words < 4 && !s->command)))
-		s->command = true;
+	s->foreign |= w->foreign;
 	s->n_words++;
-	all->words++;
-	all->about += !!(w->classes & BIT(LEX_ABOUT));
-	all->you += !!(x->last & BIT(LEX_YOU));
-	all->agent += !!(x->last & BIT(LEX_AGENT));
-	s->n_turned = (uint8_t)(s->n_turned + !!(w->classes & BIT(LEX_TURNED)));
-	s->n_reversed = (uint8_t)(s->n_reversed + !!(w->classes & BIT(LEX_REVERSED)));
+	if (!c)
+		return;
+	s->classes |= c;
+	if (w->clause && c & ACTIONS && s->n_words <= 4)
+		s->command = true;
+	all->about += c >> LEX_ABOUT & 1;
+	all->you += x->last >> LEX_YOU & 1;
+	all->agent += x->last >> LEX_AGENT & 1;
+	s->n_turned = (uint8_t)(s->n_turned + (c >> LEX_TURNED & 1));
+	s->n_reversed = (uint8_t)(s->n_reversed + (c >> LEX_REVERSED & 1));
 }
 
 /* The pass over one text. */
@@ -288,7 +317,7 @@ static void spaced_end(struct split *p)
 }
 
 /* Look for encoded text at a word. */
-static void hints(struct split *p, const char *text, const struct inject_word *w)
+static inline __attribute__((always_inline)) void hints(struct split *p, const char *text, const struct inject_word *w)
 {
 	uint32_t n = w->end - w->start;
 
@@ -321,6 +350,7 @@ static void add(struct split *p)
 			return;
 		}
 		*v = *s;
+		p->out->words += s->n_words;
 		p->out->commands += s->command;
 		if (s->n_turned > 1)
 			hint(p, s->start, s->end, HINT_TURNED);
@@ -335,6 +365,7 @@ int inject_split(struct bawn_arena *a, const struct inject_text *t, struct injec
 {
 	struct split p = {.a = a, .out = out, .x.clause = true};
 	struct inject_word w;
+	unsigned d;
 	size_t i = 0;
 
 	*out = (struct inject_sentences){0};
@@ -352,8 +383,9 @@ int inject_split(struct bawn_arena *a, const struct inject_text *t, struct injec
 				add(&p);
 			continue;
 		}
-		p.x.clause |= parts(t->text[i]);
-		if (p.s.n_words && ends(t->text, i, t->len)) {
+		d = divides[(unsigned char)t->text[i]];
+		p.x.clause |= d & D_CLAUSE;
+		if (d & D_STOP && p.s.n_words && ends(t->text, i, t->len)) {
 			p.s.end = (uint32_t)i + 1;
 			add(&p);
 		}
@@ -375,7 +407,7 @@ size_t inject_words(const char *text, const struct inject_sentence *s,
 			i = word_at(text, i, s->end, &x, &words[n++]);
 			continue;
 		}
-		x.clause |= parts(text[i]);
+		x.clause |= divides[(unsigned char)text[i]] & D_CLAUSE;
 		i++;
 	}
 	return n;
