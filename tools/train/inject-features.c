@@ -4,7 +4,8 @@
  *
  * For the trainer: the features that the detector itself computes, so that nothing is computed
  * twice in two ways. Each input line is {"id", "text"}; the output has a line "= ID" per text,
- * a line of feature indexes per sentence that would be scored, and with -v the sentence as well.
+ * a line of feature indexes per sentence that would be scored, and with -v the sentences and the
+ * rules that matched as well.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "inspect/inject/inject.h"
+#include "inspect/rules.h"
 #include "inspect/scan.h"
 
 static int sentence(
@@ -20,7 +22,7 @@ static int sentence(
 {
 	const struct inject_sentence *s = &p->s.v[i];
 
-	(void)printf("%zu %.3f", i, (double)s->score);
+	(void)printf("%zu %.3f %.3f", i, (double)s->score, inject_rules_score(&p->s, i));
 	for (size_t k = 0; k < f->n; k++)
 		(void)printf(" %u", (unsigned)f->v[k]);
 	if (*(const int *)data) {
@@ -32,6 +34,15 @@ static int sentence(
 	return 0;
 }
 
+static int part(void *data, const struct inject_part *p, const struct inject_found *found, size_t n)
+{
+	for (size_t i = 0; *(const int *)data && i < n; i++)
+		(void)printf("! %s %zu # %.*s\n",
+			bawn_rule_str(&bawn_rules_inject, found[i].rule->id), found[i].sentence,
+			(int)(found[i].end - found[i].start), p->t.text + found[i].start);
+	return 0;
+}
+
 static int one(const char *line, int verbose)
 {
 	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
@@ -39,7 +50,7 @@ static int one(const char *line, int verbose)
 	json_t *text = json_object_get(o, "text");
 	struct bawn_findings found = {0};
 	struct bawn_scan scan = {.a = a, .out = &found, .budget = UINT64_MAX};
-	struct inject_visitor v = {.sentence = sentence, .data = &verbose};
+	struct inject_visitor v = {.sentence = sentence, .part = part, .data = &verbose};
 	struct bawn_error err = {0};
 	struct bawn_subject sub = {.kind = BAWN_KIND_TEXT, .last = true};
 	int r = -EINVAL;

@@ -6,8 +6,7 @@ Train the model of the injection detector: logistic regression over the sentence
 (multiple-instance learning, a few rounds). Figures and thresholds come from leave-one-source-out runs alone; the weights
 that are written are then trained on everything. Needs numpy. Deterministic.
 
---own names texts written for this purpose: blocks separated by a line "%%%", the first line of a block is
-"+ kind" or "- kind"."""
+--own names texts written for this purpose (see tools/train/inject-own.txt). Their kinds are left out one by one, too."""
 import argparse
 import collections
 import gzip
@@ -20,9 +19,9 @@ import numpy as np
 CLASS, NEAR, SHAPE, PAIR = 0, 64, 128, 288
 GRAM = PAIR + 64 * 64
 COUNT = GRAM + 4096
-ROUNDS, STEPS = 4, 160
+ROUNDS, STEPS = 3, 120
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
-BUDGET = {"natural": 0.006, "agent_doc": 0.012, "security_doc": 0.03}
+BUDGET = {"natural": 0.006, "agent_doc": 0.012, "security_doc": 0.04}
 
 
 def penalty():
@@ -32,7 +31,9 @@ def penalty():
     lam[SHAPE:PAIR] = 0.2
     lam[PAIR:GRAM] = 1.5
     lam[GRAM:] = 3.0
-    return lam * 0.6
+    lam *= 0.6
+    lam[SHAPE + 11:SHAPE + 27] = 1e6  # rules have a say of their own
+    return lam
 
 
 def read_data(path):
@@ -43,19 +44,63 @@ def read_data(path):
 
 
 def read_own(path):
+    """Plant own payloads and own benign lines in own carriers; quote payloads in texts about attacks."""
+    parts = []
+    for line in open(path, encoding="utf-8").read().split("\n"):
+        if line.startswith("[") and line.endswith("]") and line[1:].split(" ")[0].rstrip("]") in ("payload", "benign", "about", "carrier"):
+            what, _, name = line[1:-1].partition(" ")
+            parts.append((what, name, []))
+        elif parts:
+            parts[-1][2].append(line)
+    lines = {w: [] for w in ("payload", "benign", "about")}
+    carriers = []
+    for what, name, body in parts:
+        if what == "carrier":
+            carriers.append((name, "\n".join(body).strip("\n")))
+        elif what == "payload":
+            text = "\n".join(body).replace("<|im_start|>system\n", "<|im_start|>system ")
+            lines[what] += [(name, x.replace("<|im_start|>system ", "<|im_start|>system\n")) for x in text.split("\n") if x.strip()]
+        elif what == "benign":
+            lines[what] += [(name, x) for x in body if x.strip()]
+        else:
+            group_ = []
+            for x in body + [""]:
+                if x.startswith(("##", "|", "Untrusted")) or (group_ and not x) and group_[0].startswith("##") and len(group_) < 3:
+                    group_.append(x)
+                elif group_:
+                    if x and group_[0].startswith("- "):
+                        group_.append(x)
+                        continue
+                    lines[what].append((name, "\n".join(group_)))
+                    group_ = [x] if x else []
+                elif x:
+                    group_ = [x]
     n = 0
-    for block in open(path, encoding="utf-8").read().split("\n%%%\n"):
-        block = block.strip("\n")
-        if not block:
-            continue
-        head, text = block.split("\n", 1)
-        if head[0] not in "+-":
-            sys.exit(f"{path}: block {n} starts with '{head}'")
+
+    def make(label, kind, tier, text):
+        nonlocal n
         n += 1
-        label = int(head[0] == "+")
-        kind = head[1:].strip()
-        yield {"id": f"own-{n}", "source": "own:" + kind, "label": label, "text": text,
-               "tier": "own" if label else kind.split()[0], "primary": True}
+        return {"id": f"own-{n}", "source": "own:" + kind, "label": label, "text": text, "tier": tier, "primary": True}
+
+    plain = [c for c in carriers if c[0] != "agentfile"]
+    for i, (kind, x) in enumerate(lines["payload"]):
+        for k in range(3):
+            name, c = plain[(i * 5 + k * 3) % len(plain)]
+            yield make(1, kind, "own", c.replace("@@", x))
+        about = [a for a in lines["about"] if "@@" in a[1]]
+        for k in range(2):
+            yield make(0, "about", "security_doc", about[(i + k * 3) % len(about)][1].replace("@@", x))
+    for i, (kind, x) in enumerate(lines["benign"]):
+        for k in range(3):
+            name, c = plain[(i * 5 + k * 3) % len(plain)] if kind != "agent-doc" else carriers[-1]
+            if kind == "agent-doc" and k:
+                break
+            yield make(0, kind, "agent_doc" if kind == "agent-doc" else "natural", c.replace("@@", x))
+    docs = [x for kind, x in lines["benign"] if kind == "agent-doc"]
+    for i in range(0, len(docs), 4):
+        yield make(0, "agent-doc", "agent_doc", "# Instructions\n\n" + "\n".join("- " + x for x in docs[i:i + 8]))
+    for name, c in carriers:
+        yield make(0, "carrier", "natural", c.replace("@@", ""))
 
 
 def group(d):
@@ -64,7 +109,7 @@ def group(d):
     if name == "repo":
         return "repo%d" % (sum(rest.encode()) % 5)
     if name == "own":
-        return "own%d" % (sum(rest.encode()) % 5)
+        return "own%d" % (sum(rest.encode()) % 4) if d["label"] else "own:benign"
     return name
 
 
@@ -85,21 +130,24 @@ class Set:
         self.docs = docs
         lines = "".join(json.dumps({"id": str(i), "text": d["text"]}) + "\n" for i, d in enumerate(docs))
         out = subprocess.run([program], input=lines.encode("utf-8", "surrogatepass"), stdout=subprocess.PIPE, check=True).stdout.decode()
-        idx, ptr, doc = [], [0], []
+        idx, ptr, doc, base = [], [0], [], []
         for line in out.splitlines():
             if line.startswith("= "):
                 now = int(line[2:])
                 continue
-            v = line.split()[2:]
+            v = line.split()
+            base.append(float(v[2]))
+            v = v[3:]
             idx.extend(map(int, v))
             ptr.append(len(idx))
             doc.append(now)
         self.idx, self.ptr, self.doc = np.array(idx), np.array(ptr), np.array(doc)
         self.row = np.repeat(np.arange(len(doc)), np.diff(self.ptr))
+        self.base = np.array(base)
         self.label = np.array([d["label"] for d in docs])[self.doc]
 
     def score(self, w, b):
-        return np.bincount(self.row, weights=w[self.idx], minlength=len(self.doc)) + b
+        return np.bincount(self.row, weights=w[self.idx], minlength=len(self.doc)) + b + self.base
 
     def best(self, s):
         """Per text: the best score, -20 when no sentence is scored."""
@@ -171,6 +219,7 @@ def threshold(docs, score, share):
         v = sorted((x for d, x in zip(docs, score) if not d["label"] and d["tier"] not in ("user_prompt",) and kind_of(d) == kind
                     and not d["source"].startswith("own:")), reverse=True)
         if v:
+            print("  %s: %s" % (kind, " ".join("%.2f" % x for x in v[:12])))
             t = max(t, v[min(len(v) - 1, int(len(v) * budget * share))] + 1e-3)
     return t
 

@@ -63,23 +63,59 @@ static unsigned family(const char *id)
 	return 0;
 }
 
+/* "order": what matched starts like an order, not like a statement about sending and reading. */
+static bool is_order(const struct inject_part *p, size_t at)
+{
+	struct inject_word w[INJECT_WORDS_MAX];
+	size_t n;
+
+	if (!p->s.n)
+		return true;
+	n = inject_words(p->t.text, &p->s.v[sentence_at(&p->s, at)], w);
+	for (size_t i = 0; i < n; i++)
+		if (w[i].end > at)
+			return w[i].clause;
+	return true;
+}
+
+/* How much a rule adds to the log-odds of the sentence. */
+static float strength(const struct bawn_rule *r)
+{
+	return 9.0f * (r->confidence - 0.42f);
+}
+
+static void hit(struct inject_part *p, const struct inject_found *f)
+{
+	unsigned fam = family(bawn_rule_str(&bawn_rules_inject, f->rule->id));
+
+	for (size_t i = f->sentence; i < p->s.n && p->s.v[i].start < f->end; i++) {
+		struct inject_sentence *s = &p->s.v[i];
+
+		/* each family counts once */
+		if (!(s->hits & fam))
+			s->rules += strength(f->rule);
+		s->hits |= (uint16_t)fam;
+	}
+}
+
 static int on_match(void *data, const struct bawn_match *m)
 {
 	struct run *r = data;
 	struct inject_part *p = &r->parts[r->at];
-	struct inject_found *f = bawn_grow(
-		bawn_scan_arena(r->scan), &r->found, &r->n_found, &r->cap_found);
+	struct inject_found *f;
 
+	if (!strcmp(bawn_rule_str(&bawn_rules_inject, m->rule->check), "order") &&
+		!is_order(p, m->start + r->island))
+		return 0;
+	f = bawn_grow(bawn_scan_arena(r->scan), &r->found, &r->n_found, &r->cap_found);
 	if (!f)
 		return -ENOMEM;
-	*f = (struct inject_found){.rule = m->rule, .start = m->start, .end = m->end};
+	*f = (struct inject_found){
+		.rule = m->rule, .start = m->start + r->island, .end = m->end + r->island};
 	if (!p->s.n)
 		return 0;
-	f->start += r->island;
-	f->end += r->island;
 	f->sentence = sentence_at(&p->s, f->start);
-	for (size_t i = f->sentence; i < p->s.n && p->s.v[i].start < f->end; i++)
-		p->s.v[i].hits |= (uint16_t)family(bawn_rule_str(&bawn_rules_inject, m->rule->id));
+	hit(p, f);
 	return 0;
 }
 
@@ -147,7 +183,7 @@ static int sentences(struct run *r)
 		if (!inject_candidate(&p->s.v[i]) || !bawn_scan_spend(r->scan, SENTENCE_COST))
 			continue;
 		inject_features(&p->t, &p->s, i, p->place, &f);
-		p->s.v[i].score = (float)inject_score(&f);
+		p->s.v[i].score = (float)(inject_score(&f) + inject_rules_score(&p->s, i));
 		if (v->sentence)
 			e = v->sentence(v->data, p, i, &f);
 		if (e < 0)
@@ -193,8 +229,8 @@ static int rules(struct run *r)
 			continue;
 		}
 		e = end > start ? rules_over(r, start, end) : 0;
-		line = memrchr(p->t.text, '\n', first);
-		start = line ? (size_t)(line - p->t.text) : 0;
+		line = memrchr(p->t.text + end, '\n', first - end);
+		start = line ? (size_t)(line - p->t.text) : end;
 		end = last;
 	}
 	return e || end <= start ? e : rules_over(r, start, end);

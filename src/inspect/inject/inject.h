@@ -148,6 +148,7 @@ struct inject_sentence {
 	uint16_t n_words;
 	uint16_t hits; /* families of rules that matched in it */
 	uint16_t n_upper;
+	float rules; /* what they add to the log-odds */
 	float score; /* log-odds; INJECT_UNSCORED when it is no candidate */
 	uint8_t n_turned, n_reversed; /* words that make sense by rot13 or read backwards */
 	bool bullet;		      /* a list item or a table row */
@@ -194,6 +195,8 @@ void inject_features(const struct inject_text *t, const struct inject_sentences 
 	unsigned place, struct inject_features *out);
 /* Log-odds by the learned weights, and what they mean as a confidence. */
 double inject_score(const struct inject_features *f);
+/* What rules that matched in and around the sentence add to it. */
+double inject_rules_score(const struct inject_sentences *all, size_t i);
 double inject_confidence(double score);
 
 /* The text, or a block that was decoded from it. */

@@ -8,6 +8,9 @@
 #include "inspect/inject/inject.h"
 #include "inspect/inject/weights.h"
 
+#define REACH	  3   /* sentences on each side */
+#define NEIGHBOUR 0.5 /* how much of a neighbour's rules counts */
+
 _Static_assert(sizeof(weights) == FEATURE_COUNT, "the weights are of other features: train again");
 
 double inject_score(const struct inject_features *f)
@@ -17,6 +20,22 @@ double inject_score(const struct inject_features *f)
 	for (size_t i = 0; i < f->n; i++)
 		sum += weights[f->v[i]];
 	return sum * WEIGHT_SCALE + WEIGHT_BIAS;
+}
+
+/* Kinds of pressure add up over neighbours: few real texts have several. */
+double inject_rules_score(const struct inject_sentences *all, size_t i)
+{
+	size_t first = i > REACH ? i - REACH : 0;
+	unsigned seen = all->v[i].hits;
+	double sum = (double)all->v[i].rules;
+
+	for (size_t k = first; k < all->n && k <= i + REACH; k++) {
+		if (!(all->v[k].hits & ~seen))
+			continue;
+		sum += NEIGHBOUR * (double)all->v[k].rules;
+		seen |= all->v[k].hits;
+	}
+	return sum;
 }
 
 double inject_confidence(double score)
