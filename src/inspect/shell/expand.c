@@ -170,12 +170,15 @@ static int put_variable(struct sh *s, struct sh_reader *r, const char *name, siz
 	if (n == 3 && !memcmp(name, "IFS", 3) && !sh_var_get(s, name, n)) {
 		char c = dq ? ' ' : MARK_SPLIT;
 
+		if (!dq && r->target == SH_TO_ARGS && !memchr(r->wn ? r->w : "", '=', r->wn))
+			s->separator = true;
 		return sh_put(s, r, &c, 1);
 	}
 	v = value_of(s, r, name, n, false, &found);
 	if (!found || (!v.known && !v.len))
 		return put_unknown(s, r, name, n, &v);
 	r->known = r->known && v.known;
+	r->pieces++;
 	return sh_put_value(s, r, &v, dq);
 }
 
@@ -332,6 +335,7 @@ static int put_operated(struct sh *s, struct sh_reader *r, const char *name, siz
 		v = strip(s, v, ops, n);
 	else if (ops[0] == '^' || ops[0] == ',')
 		v = change_case(s, v, ops, n);
+	r->pieces += 2;
 	return sh_put_value(s, r, &v, dq);
 }
 

@@ -86,6 +86,7 @@ static struct sh_data trimmed(struct sh *s, struct sh_data d)
 static int give_substitution(struct sh *s, struct sh_reader *p, struct sh_data out)
 {
 	out = trimmed(s, out);
+	p->pieces++;
 	p->known = p->known && out.known;
 	if (!out.known && !out.len) {
 		p->taint |= out.taint;

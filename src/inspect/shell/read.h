@@ -75,6 +75,9 @@ struct sh_reader {
 	bool to_pipe; /* the command that waits for its output is followed by | */
 
 	bool word, dq, quoted, known;
+	unsigned pieces; /* expansions that gave something */
+	bool literal;    /* and letters that stood there */
+	bool patched;    /* quotes or escapes inside a run of letters */
 	char *w;
 	size_t wn, wcap;
 	unsigned taint;

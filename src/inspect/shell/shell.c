@@ -45,6 +45,9 @@ static int aftermath(struct sh *s, const struct sh_norm *n)
 
 	if (n->odd)
 		rc = say(s, "command.odd-bytes", n->odd, 0.4);
+	if (rc == 0 && s->separator && !s->script)
+		rc = say(s, "command.hidden-blank",
+			"uses $IFS where a blank would do; write the command plainly", 0.45);
 	if (rc == 0 && s->deep)
 		rc = say(s, "command.too-deep",
 			"nested too deeply to be followed; split it into smaller steps", 0.45);

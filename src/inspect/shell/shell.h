@@ -38,6 +38,7 @@ struct sh_word {
 	const char *text;
 	bool known;
 	bool quoted; /* some part was quoted */
+	bool pieced; /* put together in a way that nobody needs: r''m, $a$b, $'\x72m' */
 	unsigned taint;
 	const char *from, *url;
 };
@@ -135,6 +136,7 @@ struct sh {
 	struct sh_seen *seen; /* reported already: a long script does not repeat itself */
 	bool deep;         /* some bound was reached */
 	bool broken;       /* quotes or brackets do not end */
+	bool separator;    /* $IFS stands where a blank would do */
 	unsigned past;     /* SH_PAST_* */
 	const char *past_from;
 };
