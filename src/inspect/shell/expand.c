@@ -45,8 +45,10 @@ int sh_put_value(struct sh *s, struct sh_reader *r, const struct sh_data *v, boo
 		char c = v->text[i];
 		int rc;
 
-		if (c == MARK_ITEM || (!dq && (c == ' ' || c == '\t' || c == '\n')))
-			c = dq ? ' ' : MARK_SPLIT;
+		if (c == MARK_ITEM)
+			c = r->mode == SH_MODE_TEXT ? ' ' : MARK_SPLIT;
+		else if (!dq && (c == ' ' || c == '\t' || c == '\n'))
+			c = MARK_SPLIT;
 		rc = sh_put(s, r, &c, 1);
 		if (rc < 0)
 			return rc;

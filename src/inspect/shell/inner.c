@@ -268,6 +268,8 @@ static int interpreter(
 		d.url = w->url;
 		rc = sh_vet_execution(s, c, &d);
 		if (rc == 0)
+			rc = sh_vet_code(s, c, w->text);
+		if (rc == 0)
 			rc = nested_code(s, c, lang, w->text, strlen(w->text));
 		if (rc == 0)
 			rc = sh_code_inner(s, c, w->text, in);

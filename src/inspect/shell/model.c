@@ -25,7 +25,7 @@ static const char *option(const struct sh_command *c, const char *shorter, const
 	for (size_t i = 1; i < c->args.n; i++) {
 		const char *t = c->args.v[i].text;
 		const char *next = i + 1 < c->args.n ? c->args.v[i + 1].text : NULL;
-		size_t len = strlen(t);
+		const char *in;
 
 		if (n && !strncmp(t, longer, n) && (t[n] == '=' || !t[n]))
 			return t[n] ? t + n + 1 : next;
@@ -35,9 +35,10 @@ static const char *option(const struct sh_command *c, const char *shorter, const
 			return next;
 		if (!strncmp(t, shorter, k))
 			return t + k;
-		/* clustered: -sSLo file */
-		if (len > 2 && len < 8 && t[len - 1] == shorter[k - 1])
-			return next;
+		/* clustered: -sSLo file, -qO- */
+		in = k == 2 ? strchr(t + 1, shorter[1]) : NULL;
+		if (in && in - t < 8)
+			return in[1] ? in + 1 : next;
 	}
 	return NULL;
 }
