@@ -123,7 +123,7 @@ static int report_read(struct sh *s, const struct sh_command *c, const struct re
 	if (r->worst <= 0)
 		return 0;
 	return found(s, c, "command.read-secret", "credential-access",
-		bawn_arena_printf(s->a, "reads %s", r->what), s->script ? r->worst * 0.5 : r->worst);
+		bawn_arena_printf(s->a, "reads %s", r->what), s->script ? r->worst * 0.8 : r->worst);
 }
 
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n)
