@@ -171,6 +171,7 @@ static int call_function(struct sh *s, struct sh_reader *r, struct sh_command *c
 		f->alias ? NULL : &rest);
 	if (rc == SH_STEP_CHILD) {
 		f->busy = true;
+		s->top->again = true;
 		s->top->func = f;
 	}
 	(void)r;
@@ -277,7 +278,8 @@ int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 	bool hit = false;
 	int rc;
 
-	s->commands++;
+	if (!r->again && ++s->commands > s->most)
+		s->most = s->commands;
 	if (!c->args.n)
 		return bare(s, c);
 	input(s, c);

@@ -110,16 +110,7 @@ static struct sh_data all_params(struct sh *s, struct sh_reader *r)
 		v.known = !s->script;
 		return v;
 	}
-	for (size_t i = 0; i < p->params.n; i++) {
-		struct sh_data one = sh_text(p->params.v[i].text);
-
-		one.taint = p->params.v[i].taint;
-		one.from = p->params.v[i].from;
-		if (i)
-			v = sh_join_data(s, v, sh_text("\x05"));
-		v = sh_join_data(s, v, one);
-	}
-	return v;
+	return sh_join_words(s, &p->params, 0, p->params.n, MARK_ITEM);
 }
 
 /* The value of a name; `found` says whether anything is known of it. */

@@ -97,7 +97,7 @@ static int put_file(
 
 static int echo(struct sh *s, struct sh_command *c)
 {
-	struct sh_data d = sh_text("");
+	struct sh_data d;
 	bool escapes = false, newline = true;
 	size_t i = 1, n;
 
@@ -109,17 +109,7 @@ static int echo(struct sh *s, struct sh_command *c)
 		escapes = escapes || strchr(t, 'e');
 		newline = newline && !strchr(t, 'n');
 	}
-	for (size_t k = i; k < c->args.n; k++) {
-		struct sh_data w = sh_text(c->args.v[k].text);
-
-		w.known = c->args.v[k].known;
-		w.taint = c->args.v[k].taint;
-		w.from = c->args.v[k].from;
-		w.url = c->args.v[k].url;
-		if (k > i)
-			d = sh_join_data(s, d, sh_text(" "));
-		d = sh_join_data(s, d, w);
-	}
+	d = sh_join_words(s, &c->args, i, c->args.n, ' ');
 	if (escapes || strstr(d.text, "\\x") || strstr(d.text, "\\0")) {
 		const char *t = sh_decode_escapes(s->a, d.text, d.len, &n);
 

@@ -567,6 +567,8 @@ static int skip_pattern(struct sh_reader *r)
 static int newline(struct sh *s, struct sh_reader *r)
 {
 	r->i++;
+	if (!r->again)
+		s->commands = 0;
 	if (r->here_next) {
 		r->i = r->here_next;
 		r->here_next = 0;
