@@ -303,6 +303,8 @@ static struct code_val result(struct code_walk *w, const struct code_known *k, c
 
 	for (size_t i = 0; i < n; i++)
 		in |= args[i].taint;
+	if (k && k->name[0] != '.') /* a function of a module, not a method of a value */
+		receiver = NULL;
 	if (k && (dynamic(w, k, receiver, args, n, &v) || code_fold(w, k->op, receiver, args, n, &v))) {
 		v.taint |= k->taint;
 		if (k->op != CODE_OP_CALLEE)
@@ -311,11 +313,8 @@ static struct code_val result(struct code_walk *w, const struct code_known *k, c
 	}
 	if (k && k->op == CODE_OP_HOME)
 		return code_str(w, "~", 1, 0);
-	if (k && (k->op == CODE_OP_SAME || k->op == CODE_OP_RECEIVER)) {
-		const struct code_val *x = receiver && (k->op == CODE_OP_RECEIVER || receiver->str ||
-							       receiver->n || *receiver->name)
-			? receiver
-			: (n ? &args[0] : NULL);
+	if (k && k->op == CODE_OP_SAME) {
+		const struct code_val *x = receiver ? receiver : (n ? &args[0] : NULL);
 
 		if (x) {
 			v = *x;

@@ -106,7 +106,7 @@ enum code_field {
 #define CODE_T_ENVVAR   (1u << 4)  /* one variable of it */
 #define CODE_T_HOST     (1u << 5)  /* who and where this is: user, host, addresses */
 #define CODE_T_CRED     (1u << 6)  /* files that hold credentials, or their paths */
-#define CODE_T_USER     (1u << 7)  /* what a user of the program gives: arguments, requests */
+#define CODE_T_USER     (1u << 7)  /* what comes with a request to a server */
 #define CODE_T_OUTPUT   (1u << 8)  /* output of a command */
 #define CODE_T_CLIP     (1u << 9)  /* clipboard */
 #define CODE_T_SCREEN   (1u << 10) /* screen, camera, microphone */
@@ -117,7 +117,8 @@ enum code_field {
 #define CODE_T_CRYPT    (1u << 15) /* decrypted */
 #define CODE_T_SERIAL   (1u << 16) /* bytecode or serialised objects */
 #define CODE_T_TEMP     (1u << 17) /* a path in a temporary or public directory */
-#define CODE_TAINTS     18
+#define CODE_T_CLI      (1u << 18) /* what the one who starts the program gives: arguments, stdin */
+#define CODE_TAINTS     19
 #define CODE_T_ARG0     (1u << 24) /* which parameter, for what a function does with it */
 #define CODE_T_ARGS     (0xfu << 24)
 extern const char *const code_taint_names[CODE_TAINTS];
@@ -154,7 +155,6 @@ enum code_op {
 	CODE_OP_EVAL,     /* first argument: code in this language */
 	CODE_OP_SEND,     /* sends its arguments */
 	CODE_OP_SAME,     /* the receiver or first argument, unchanged for our purposes */
-	CODE_OP_RECEIVER, /* always the receiver */
 	CODE_OP_COPY,     /* second argument goes into the first */
 	CODE_OP_INTO,     /* arguments go into the receiver */
 	CODE_OP_IMPORT,   /* module named by a string */
@@ -263,6 +263,7 @@ struct code_walk {
 	bool failed;  /* out of memory */
 	bool errors;  /* the tree has errors */
 	uint32_t scope;
+	uint8_t parent; /* kind of the node above the one that is left */
 
 	struct code_val *vals;
 	size_t n_vals, cap_vals;

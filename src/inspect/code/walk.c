@@ -155,9 +155,10 @@ static void enter(struct code_walk *w, const struct frame *f)
 
 static void leave(struct code_walk *w, const struct frame *f, const struct frame *parent)
 {
-	struct code_val v = code_leave(
-		w, f->kind, w->vals + f->first, w->n_vals - f->first, f->start, f->end);
+	struct code_val v;
 
+	w->parent = parent ? parent->kind : (uint8_t)CODE_OTHER;
+	v = code_leave(w, f->kind, w->vals + f->first, w->n_vals - f->first, f->start, f->end);
 	w->n_vals = f->first;
 	w->scope = f->scope;
 	/* one name is itself, not a pattern */
