@@ -90,6 +90,7 @@ enum code_field {
 	CODE_F_NAME,
 	CODE_F_OBJECT,
 	CODE_F_OP,
+	CODE_F_PARAM,
 	CODE_F_RIGHT,
 	CODE_F_SOURCE,
 	CODE_F_SUPER,
@@ -127,7 +128,7 @@ extern const char *const code_taint_names[CODE_TAINTS];
 #define CODE_V_NUMBER (1u << 1)
 #define CODE_V_ANYOF  (1u << 2) /* one of items */
 #define CODE_V_HIDDEN (1u << 3) /* the name was put together at run time */
-#define CODE_V_FUNC   (1u << 4) /* a function of this file */
+#define CODE_V_FUNC   (1u << 4) /* a function of this file; num: 1 + its index, if it has parameters */
 #define CODE_V_DICT   (1u << 5)
 #define CODE_V_TYPE   (1u << 6)
 #define CODE_V_SPREAD (1u << 7) /* items stand for several arguments */
@@ -316,6 +317,7 @@ struct code_val code_leave(struct code_walk *w, uint8_t kind, struct code_val *c
 	uint32_t start, uint32_t end);
 /* The variable of a loop, as soon as both sides are known. */
 void code_loop(struct code_walk *w, const struct code_val *c, size_t n);
+void code_params(struct code_walk *w, const struct code_val *c, size_t n);
 const struct code_val *code_child(const struct code_val *c, size_t n, uint8_t field);
 
 /* call.c */
