@@ -304,6 +304,10 @@ static struct code_val binary(struct code_walk *w, const struct code_val *c, siz
 		v.flags = CODE_V_NUMBER;
 		return v;
 	}
+	if (op_is(w, op, "|") && *l->name && *r->name) { /* flags */
+		v.name = bawn_arena_printf(w->a, "%.90s|%.90s", l->name, r->name) ?: "";
+		return v;
+	}
 	if (op_is(w, op, "+") && (l->str || r->str))
 		return code_concat(w, l, r);
 	if (op_is(w, op, "%") && l->str)
@@ -355,6 +359,21 @@ static struct code_val string(
 	return v;
 }
 
+/* a.b as it stands there, with what `a` is: its value is of no interest when it is overwritten. */
+static const char *target_name(struct code_walk *w, const struct code_val *l)
+{
+	const char *s = w->text + l->start, *dot = memchr(s, '.', l->end - l->start);
+	const struct code_var *head;
+
+	if (l->kind != CODE_ATTR || !dot || l->end - l->start > NAME_MAX_LEN)
+		return l->name;
+	head = code_var_find(w, s, (size_t)(dot - s));
+	if (!head || !*head->val.name)
+		return code_text(w, l->start, l->end);
+	return bawn_arena_printf(w->a, "%.100s%.*s", head->val.name,
+		       (int)(l->end - l->start - (size_t)(dot - s)), dot) ?: "";
+}
+
 static void assign(struct code_walk *w, const struct code_val *c, size_t n, bool augment)
 {
 	const struct code_val *l = code_child(c, n, CODE_F_LEFT), *r = code_child(c, n, CODE_F_RIGHT);
@@ -371,10 +390,7 @@ static void assign(struct code_walk *w, const struct code_val *c, size_t n, bool
 		v.taint |= l->taint | r->taint;
 	v.key = NULL;
 	if (l->kind == CODE_ATTR || l->kind == CODE_INDEX) {
-		struct code_val args[1] = {v};
-
-		if (*l->name)
-			code_event(w, "assign", l->name, args, 1, l);
+		code_event(w, "assign", target_name(w, l), &v, 1, l);
 		if (l->kind == CODE_INDEX && l->items && l->items[0].var)
 			w->vars[l->items[0].var - 1].val.taint |= v.taint;
 	}
