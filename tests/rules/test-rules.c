@@ -86,4 +86,3 @@ TEST(secret_rules)
 {
 	run(bawn_examples_secret, BAWN_KIND_TEXT, BAWN_DETECT_SECRETS);
 }
-

@@ -209,7 +209,10 @@ static int block_command_end(struct sh *s, struct sh_reader *r, struct sh_comman
 			continue;
 		again = in.taint || in.known;
 	}
-	rc = sh_command_after(s, r);
+	c->line = "";
+	rc = sh_vet(s, c);
+	if (rc == 0)
+		rc = sh_command_after(s, r);
 	if (rc != 0 || !again || to - from > 4 * LOOP_BODY || s->depth > 4)
 		return rc;
 	rc = sh_push(s, SH_MODE_SCRIPT, r->t + from, to - from, &child);

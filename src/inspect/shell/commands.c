@@ -280,17 +280,14 @@ int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 	rc = sh_unwrap(s, c, &in);
 	if (rc < 0)
 		return rc;
-	if (c->args.n)
-		rc = sh_builtin(s, r, c, &hit);
-	if (rc != 0)
-		return rc;
-	if (!hit)
-		rc = sh_find_inner(s, c, &in);
+	rc = make_line(s, c);
 	if (rc == 0)
-		rc = make_line(s, c);
+		rc = sh_find_inner(s, c, &in);
 	if (rc == 0 && c->args.n)
 		rc = sh_model(s, c);
 	if (rc == 0)
 		rc = sh_vet(s, c);
-	return rc < 0 ? rc : push_inners(s, c, &in);
+	if (rc == 0 && c->args.n)
+		rc = sh_builtin(s, r, c, &hit);
+	return rc != 0 || hit ? rc : push_inners(s, c, &in);
 }

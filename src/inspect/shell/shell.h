@@ -277,5 +277,9 @@ int sh_vet(struct sh *s, struct sh_command *c);
 int sh_vet_fact(struct sh *s, const struct sh_command *c, const char *what, const char *word);
 int sh_vet_destroy(struct sh *s, const struct sh_command *c);
 int sh_vet_flow(struct sh *s, const struct sh_command *c);
+/* The first n words, before a wrapper is taken away: only secrets beyond doubt. */
+int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n);
+/* Source code that is run, in whatever language. */
+int sh_vet_code(struct sh *s, const struct sh_command *c, const char *code);
 /* Bytes that reach a shell or an interpreter as its program. */
 int sh_vet_execution(struct sh *s, const struct sh_command *c, const struct sh_data *d);

@@ -458,6 +458,9 @@ int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		if (own_words(w, c) >= c->args.n)
 			return 0;
 		c->how |= w->how;
+		rc = sh_vet_words(s, c, own_words(w, c));
+		if (rc < 0)
+			return rc;
 		drop(c, own_words(w, c));
 	}
 	return 0;
