@@ -344,3 +344,11 @@ void code_lex(struct code_walk *w); /* calls in parts that the grammar does not 
 /* shape.c */
 void code_shape(struct code_walk *w); /* facts about the file as a whole */
 void code_fact(struct code_walk *w, const char *fact);
+
+/* forbidden.c: what the policy says about code */
+int code_forbidden_events(struct code_walk *w);
+bool code_path_allowed(struct code_walk *w, const struct code_event *e);
+int code_forbidden_patterns(
+	struct bawn_scan *s, const struct bawn_subject *sub, struct bawn_error *err);
+int code_forbidden_commands(
+	struct bawn_scan *s, const struct bawn_subject *sub, struct bawn_error *err);
