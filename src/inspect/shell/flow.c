@@ -123,7 +123,7 @@ static int report_read(struct sh *s, const struct sh_command *c, const struct re
 	if (r->worst <= 0)
 		return 0;
 	return found(s, c, "command.read-secret", "credential-access",
-		bawn_arena_printf(s->a, "reads %s", r->what), s->script ? r->worst * 0.5 : r->worst);
+		bawn_arena_printf(s->a, "reads %s", r->what), s->script ? r->worst * 0.8 : r->worst);
 }
 
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n)
@@ -139,6 +139,38 @@ int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n)
 	return report_read(s, c, &r);
 }
 
+static bool any_of(const char *text, const char *const *list)
+{
+	for (; *list; list++) {
+		if (strstr(text, *list))
+			return true;
+	}
+	return false;
+}
+
+/* A program in another language that reads secrets and talks to the network. */
+static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
+{
+	static const char *const net[] = {"urlopen", "requests.", "http.client", "socket", "fetch(",
+		"http.request", "https.request", "axios", "Net::HTTP", "LWP", "HTTP::", "curl_exec",
+		"fsockopen", "smtplib", "ftplib", "httpx", "aiohttp", "http.post", "URI.open",
+		"file_get_contents('http", "file_get_contents(\"http", "TCPSocket", NULL};
+	static const char *const all[] = {"dict(os.environ)", "=os.environ)", "str(os.environ)",
+		"dumps(os.environ", "stringify(process.env)", "ENV.to_h", "ENV.to_a",
+		"json.dumps(dict(os.environ", "%ENV", "getenv())", "os.environ.copy()", NULL};
+	const struct sh_secret *x = sh_secret_of(s, code);
+
+	if (!any_of(code, net))
+		return 0;
+	if (x && ((x->taint & SH_HARD) || (double)x->read >= 0.3))
+		return found(s, c, "command.exfiltration", "exfiltration",
+			"reads secrets and sends them to another machine", 0.85);
+	if (any_of(code, all))
+		return found(s, c, "command.exfiltration", "exfiltration",
+			"sends the environment to another machine", 0.75);
+	return 0;
+}
+
 int sh_vet_code(struct sh *s, const struct sh_command *c, const char *code)
 {
 	const struct sh_secret *x = sh_secret_of(s, code);
@@ -148,6 +180,8 @@ int sh_vet_code(struct sh *s, const struct sh_command *c, const char *code)
 	if (x && (double)x->read >= SURE)
 		worse(&r, x, (double)x->read);
 	rc = report_read(s, c, &r);
+	if (rc == 0)
+		rc = code_leak(s, c, code);
 	return rc < 0 ? rc : sh_vet_fact(s, c, c->args.v[0].text, code);
 }
 
@@ -402,6 +436,7 @@ static int vet_tcp(struct sh *s, const struct sh_command *c)
 			s->a, p + 9, slash ? (size_t)(slash - p - 9) : strlen(p + 9));
 		if (!l.host)
 			return sh_no_memory(s);
+		s->past |= SH_PAST_NET;
 		if (shell || sh_is(c->args.n ? c->args.v[0].text : "", "|exec|"))
 			return found(s, c, "command.reverse-shell", "execution",
 				"ties a shell to a network connection", shell ? 0.96 : 0.6);
@@ -454,6 +489,11 @@ static int vet_shell_pipe(struct sh *s, const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
 
+	for (size_t i = 0; sh_is_shell(p) && (s->past & SH_PAST_NET) && i < c->redirs.n; i++) {
+		if (c->redirs.v[i].kind == SH_DUP && !sh_is(c->redirs.v[i].path, "|0|1|2|-|"))
+			return found(s, c, "command.reverse-shell", "execution",
+				"ties a shell to a network connection", 0.95);
+	}
 	if (sh_is_shell(p) && (c->how & SH_STDIN) && (c->how & SH_PIPED) &&
 		!(c->in.known && c->in.len))
 		s->past |= SH_PAST_FIFO;

@@ -176,8 +176,13 @@ int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct s
 	(void)c;
 	if (!bawn_scan_spend(s->scan, strlen(code)))
 		return 0;
-	for (const char *p = code; *p && found < SH_INNER_MAX - 2; p++) {
+	for (const char *p = code; *p; p++) {
 		int rc;
+
+		if (found > SH_INNER_MAX / 2) {
+			s->deep = true;
+			break;
+		}
 
 		if (*p == '\\' && p[1]) {
 			p++;
@@ -185,7 +190,7 @@ int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct s
 		}
 		if (*p != '"' && *p != '\'' && *p != '`')
 			continue;
-		if (*p == '`' || runs_string(code, p)) {
+		if (in->n < SH_INNER_MAX - 2 && (*p == '`' || runs_string(code, p))) {
 			rc = add_string(s, in, p);
 			if (rc == 0)
 				rc = add_list(s, in, p);
@@ -267,6 +272,8 @@ static int interpreter(
 		d.from = w->from;
 		d.url = w->url;
 		rc = sh_vet_execution(s, c, &d);
+		if (rc == 0)
+			rc = sh_vet_code(s, c, w->text);
 		if (rc == 0)
 			rc = nested_code(s, c, lang, w->text, strlen(w->text));
 		if (rc == 0)
