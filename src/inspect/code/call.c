@@ -303,6 +303,8 @@ static struct code_val result(struct code_walk *w, const struct code_known *k, c
 
 	for (size_t i = 0; i < n; i++)
 		in |= args[i].taint;
+	if (k && k->name[0] != '.') /* a function of a module, not a method of a value */
+		receiver = NULL;
 	if (k && (dynamic(w, k, receiver, args, n, &v) || code_fold(w, k->op, receiver, args, n, &v))) {
 		v.taint |= k->taint;
 		if (k->op != CODE_OP_CALLEE)
@@ -311,11 +313,8 @@ static struct code_val result(struct code_walk *w, const struct code_known *k, c
 	}
 	if (k && k->op == CODE_OP_HOME)
 		return code_str(w, "~", 1, 0);
-	if (k && (k->op == CODE_OP_SAME || k->op == CODE_OP_RECEIVER)) {
-		const struct code_val *x = receiver && (k->op == CODE_OP_RECEIVER || receiver->str ||
-							       receiver->n || *receiver->name)
-			? receiver
-			: (n ? &args[0] : NULL);
+	if (k && k->op == CODE_OP_SAME) {
+		const struct code_val *x = receiver ? receiver : (n ? &args[0] : NULL);
 
 		if (x) {
 			v = *x;
@@ -347,6 +346,20 @@ static struct code_func *own_function(struct code_walk *w, const struct code_val
 	return code_func_named(w, tail ? tail + 1 : name);
 }
 
+/* A function given to a call is called with what the call is about. */
+static void call_back(struct code_walk *w, const struct code_known *k,
+	const struct code_val *receiver, const struct code_val *args, size_t n)
+{
+	uint32_t t = (k ? k->taint : 0) | (receiver ? receiver->taint : 0);
+
+	t &= ~(CODE_T_ARGS | CODE_T_PARAM);
+	for (size_t i = 0; t && i < n; i++)
+		if ((args[i].flags & CODE_V_FUNC) && args[i].num > 0 &&
+			(size_t)args[i].num <= w->n_funcs)
+			for (size_t p = 0; p < 4; p++)
+				w->funcs[args[i].num - 1].args[p] |= t;
+}
+
 struct code_val code_call(struct code_walk *w, const struct code_val *callee,
 	const struct code_val *receiver, const struct code_val *args, size_t n, bool new)
 {
@@ -362,6 +375,7 @@ struct code_val code_call(struct code_walk *w, const struct code_val *callee,
 	if (callee->kind == CODE_FUNC || (callee->flags & CODE_V_FUNC && !f))
 		name = "(func)";
 	code_event(w, verb_of(k, new), name, args, n, &at);
+	call_back(w, k, receiver, args, n);
 	if (f)
 		v = own(w, f, &at, args, n);
 	else {

@@ -64,9 +64,12 @@ static int hit(void *data, const struct bawn_match *m)
 
 	if (lang && !strstr(lang, r->w->front->name))
 		return 0;
+	if (!r->whole && e && strcmp(bawn_rule_str(set, m->rule->category), "file_access") == 0 &&
+		code_path_allowed(r->w, e))
+		return 0;
 	if (fact)
 		code_fact(r->w, fact);
-	if (!e || r->times[i]++ >= REPEATS_MAX || bawn_rule_arg(set, m->rule, "silent"))
+	if (!e || r->times[i]++ >= REPEATS_MAX )
 		return 0;
 	at.start = at.whole_start = e->start;
 	at.end = at.whole_end = e->end;
@@ -175,13 +178,18 @@ static int inspect(struct bawn_scan *s, const struct bawn_subject *sub, struct b
 	};
 	int r;
 
-	if (!w.front)
-		return 0;
+	r = code_forbidden_patterns(s, sub, err);
+	if (r >= 0 && lang == BAWN_LANG_BASH)
+		r = code_forbidden_commands(s, sub, err);
+	if (r < 0 || !w.front)
+		return r;
 	if (sub->len > UINT32_MAX / 2) {
 		(void)bawn_scan_spend(s, UINT64_MAX);
 		return 0;
 	}
 	r = code_understand(&w, err);
+	if (r >= 0)
+		r = code_forbidden_events(&w);
 	if (r >= 0)
 		r = match(&w, err);
 	if (r >= 0)

@@ -90,6 +90,7 @@ enum code_field {
 	CODE_F_NAME,
 	CODE_F_OBJECT,
 	CODE_F_OP,
+	CODE_F_PARAM,
 	CODE_F_RIGHT,
 	CODE_F_SOURCE,
 	CODE_F_SUPER,
@@ -106,7 +107,7 @@ enum code_field {
 #define CODE_T_ENVVAR   (1u << 4)  /* one variable of it */
 #define CODE_T_HOST     (1u << 5)  /* who and where this is: user, host, addresses */
 #define CODE_T_CRED     (1u << 6)  /* files that hold credentials, or their paths */
-#define CODE_T_USER     (1u << 7)  /* what a user of the program gives: arguments, requests */
+#define CODE_T_USER     (1u << 7)  /* what comes with a request to a server */
 #define CODE_T_OUTPUT   (1u << 8)  /* output of a command */
 #define CODE_T_CLIP     (1u << 9)  /* clipboard */
 #define CODE_T_SCREEN   (1u << 10) /* screen, camera, microphone */
@@ -117,7 +118,8 @@ enum code_field {
 #define CODE_T_CRYPT    (1u << 15) /* decrypted */
 #define CODE_T_SERIAL   (1u << 16) /* bytecode or serialised objects */
 #define CODE_T_TEMP     (1u << 17) /* a path in a temporary or public directory */
-#define CODE_TAINTS     18
+#define CODE_T_CLI      (1u << 18) /* what the one who starts the program gives: arguments, stdin */
+#define CODE_TAINTS     19
 #define CODE_T_ARG0     (1u << 24) /* which parameter, for what a function does with it */
 #define CODE_T_ARGS     (0xfu << 24)
 extern const char *const code_taint_names[CODE_TAINTS];
@@ -126,7 +128,7 @@ extern const char *const code_taint_names[CODE_TAINTS];
 #define CODE_V_NUMBER (1u << 1)
 #define CODE_V_ANYOF  (1u << 2) /* one of items */
 #define CODE_V_HIDDEN (1u << 3) /* the name was put together at run time */
-#define CODE_V_FUNC   (1u << 4) /* a function of this file */
+#define CODE_V_FUNC   (1u << 4) /* a function of this file; num: 1 + its index, if it has parameters */
 #define CODE_V_DICT   (1u << 5)
 #define CODE_V_TYPE   (1u << 6)
 #define CODE_V_SPREAD (1u << 7) /* items stand for several arguments */
@@ -154,7 +156,6 @@ enum code_op {
 	CODE_OP_EVAL,     /* first argument: code in this language */
 	CODE_OP_SEND,     /* sends its arguments */
 	CODE_OP_SAME,     /* the receiver or first argument, unchanged for our purposes */
-	CODE_OP_RECEIVER, /* always the receiver */
 	CODE_OP_COPY,     /* second argument goes into the first */
 	CODE_OP_INTO,     /* arguments go into the receiver */
 	CODE_OP_IMPORT,   /* module named by a string */
@@ -263,6 +264,7 @@ struct code_walk {
 	bool failed;  /* out of memory */
 	bool errors;  /* the tree has errors */
 	uint32_t scope;
+	uint8_t parent; /* kind of the node above the one that is left */
 
 	struct code_val *vals;
 	size_t n_vals, cap_vals;
@@ -315,6 +317,7 @@ struct code_val code_leave(struct code_walk *w, uint8_t kind, struct code_val *c
 	uint32_t start, uint32_t end);
 /* The variable of a loop, as soon as both sides are known. */
 void code_loop(struct code_walk *w, const struct code_val *c, size_t n);
+void code_params(struct code_walk *w, const struct code_val *c, size_t n);
 const struct code_val *code_child(const struct code_val *c, size_t n, uint8_t field);
 
 /* call.c */
@@ -341,3 +344,11 @@ void code_lex(struct code_walk *w); /* calls in parts that the grammar does not 
 /* shape.c */
 void code_shape(struct code_walk *w); /* facts about the file as a whole */
 void code_fact(struct code_walk *w, const char *fact);
+
+/* forbidden.c: what the policy says about code */
+int code_forbidden_events(struct code_walk *w);
+bool code_path_allowed(struct code_walk *w, const struct code_event *e);
+int code_forbidden_patterns(
+	struct bawn_scan *s, const struct bawn_subject *sub, struct bawn_error *err);
+int code_forbidden_commands(
+	struct bawn_scan *s, const struct bawn_subject *sub, struct bawn_error *err);

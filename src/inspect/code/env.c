@@ -172,6 +172,7 @@ void code_bind(struct code_walk *w, const struct code_val *target, const struct 
 {
 	const char *s = w->text + target->start;
 	size_t len = target->end - target->start;
+	const struct code_var *outer;
 
 	if (target->n && (target->kind == CODE_PATTERN || target->kind == CODE_LIST)) {
 		for (uint32_t i = 0; i < target->n; i++) {
@@ -195,7 +196,15 @@ void code_bind(struct code_walk *w, const struct code_val *target, const struct 
 	}
 	if (!plain_name(s, len))
 		return;
-	(void)code_var_set(w, memchr(s, '.', len) ? 0 : w->scope, s, len, v);
+	if (memchr(s, '.', len)) {
+		(void)code_var_set(w, 0, s, len, v);
+		return;
+	}
+	/* without a declaration it is the variable of the function around, if there is one */
+	outer = w->front->index_is_member && target->field == CODE_F_LEFT
+		? code_var_find(w, s, len)
+		: NULL;
+	(void)code_var_set(w, outer ? outer->scope : w->scope, s, len, v);
 }
 
 struct code_func *code_func_named(struct code_walk *w, const char *name)

@@ -9,6 +9,7 @@
 
 #define NAME_MAX_LEN 200
 #define ITEMS_MAX    4096
+#define TABLE_MIN    8
 
 const struct code_val *code_child(const struct code_val *c, size_t n, uint8_t field)
 {
@@ -104,6 +105,8 @@ static uint32_t taint_of_name(struct code_walk *w, const char *name)
 {
 	const struct code_known *k = code_known_find(w, name);
 
+	if (strstr(name, "AWS_SECRET_ACCESS_KEY") || strstr(name, ".NPM_TOKEN"))
+		return CODE_T_CRED;
 	return k && k->op == CODE_OP_NONE ? k->taint : 0;
 }
 
@@ -196,8 +199,12 @@ static struct code_val index_of(struct code_walk *w, const struct code_val *c, s
 		return v;
 	}
 	if ((i->flags & CODE_V_NUMBER) && i->num >= 0 && (uint64_t)i->num < obj->n &&
-		!(obj->flags & CODE_V_DICT))
-		return obj->items[i->num];
+		!(obj->flags & CODE_V_DICT)) {
+		v = obj->items[i->num];
+		if (v.str && v.len <= 2 && obj->n >= TABLE_MIN) /* letters taken out of a table */
+			v.taint |= CODE_T_HIDDEN;
+		return v;
+	}
 	if (i->str && (i->flags & CODE_V_EXACT)) {
 		bool space = is_namespace(obj->name);
 
@@ -297,6 +304,10 @@ static struct code_val binary(struct code_walk *w, const struct code_val *c, siz
 		v.flags = CODE_V_NUMBER;
 		return v;
 	}
+	if (op_is(w, op, "|") && *l->name && *r->name) { /* flags */
+		v.name = bawn_arena_printf(w->a, "%.90s|%.90s", l->name, r->name) ?: "";
+		return v;
+	}
 	if (op_is(w, op, "+") && (l->str || r->str))
 		return code_concat(w, l, r);
 	if (op_is(w, op, "%") && l->str)
@@ -348,6 +359,21 @@ static struct code_val string(
 	return v;
 }
 
+/* a.b as it stands there, with what `a` is: its value is of no interest when it is overwritten. */
+static const char *target_name(struct code_walk *w, const struct code_val *l)
+{
+	const char *s = w->text + l->start, *dot = memchr(s, '.', l->end - l->start);
+	const struct code_var *head;
+
+	if (l->kind != CODE_ATTR || !dot || l->end - l->start > NAME_MAX_LEN)
+		return l->name;
+	head = code_var_find(w, s, (size_t)(dot - s));
+	if (!head || !*head->val.name)
+		return code_text(w, l->start, l->end);
+	return bawn_arena_printf(w->a, "%.100s%.*s", head->val.name,
+		       (int)(l->end - l->start - (size_t)(dot - s)), dot) ?: "";
+}
+
 static void assign(struct code_walk *w, const struct code_val *c, size_t n, bool augment)
 {
 	const struct code_val *l = code_child(c, n, CODE_F_LEFT), *r = code_child(c, n, CODE_F_RIGHT);
@@ -364,10 +390,7 @@ static void assign(struct code_walk *w, const struct code_val *c, size_t n, bool
 		v.taint |= l->taint | r->taint;
 	v.key = NULL;
 	if (l->kind == CODE_ATTR || l->kind == CODE_INDEX) {
-		struct code_val args[1] = {v};
-
-		if (*l->name)
-			code_event(w, "assign", l->name, args, 1, l);
+		code_event(w, "assign", target_name(w, l), &v, 1, l);
 		if (l->kind == CODE_INDEX && l->items && l->items[0].var)
 			w->vars[l->items[0].var - 1].val.taint |= v.taint;
 	}
@@ -389,7 +412,7 @@ static struct code_val call(struct code_walk *w, const struct code_val *c, size_
 	return code_call(w, f, receiver, a ? a->items : NULL, a ? a->n : 0, made);
 }
 
-static void params(struct code_walk *w, const struct code_val *c, size_t n)
+void code_params(struct code_walk *w, const struct code_val *c, size_t n)
 {
 	struct code_func *f = code_func_add(w, w->scope, "");
 
@@ -415,15 +438,17 @@ static void params(struct code_walk *w, const struct code_val *c, size_t n)
 static struct code_val func(struct code_walk *w, const struct code_val *c, size_t n, uint32_t start)
 {
 	const struct code_val *name = code_child(c, n, CODE_F_NAME);
-	struct code_func *f;
+	struct code_func *f = code_func_add(w, start + 1, "");
 	struct code_val v = {.name = "", .flags = CODE_V_FUNC};
 
+	if (!f)
+		return v;
+	v.num = f - w->funcs + 1;
 	if (!name)
 		return v;
 	v.name = code_text(w, name->start, name->end);
-	f = code_func_add(w, start + 1, v.name);
-	if (f && !*f->name) {
-		struct code_val x = {.name = "", .num = f - w->funcs + 1};
+	if (!*f->name) {
+		struct code_val x = {.name = "", .num = v.num};
 
 		f->name = v.name;
 		(void)code_var_set(w, UINT32_MAX, v.name, strlen(v.name), &x);
@@ -538,7 +563,7 @@ static bool structure(struct code_walk *w, uint8_t kind, struct code_val *c, siz
 		*out = kind == CODE_FUNC ? func(w, c, n, start) : (struct code_val){.name = ""};
 		return true;
 	case CODE_PARAMS:
-		params(w, c, n);
+		code_params(w, c, n);
 		*out = list_of(w, c, n);
 		return true;
 	case CODE_ASSIGN:

@@ -249,7 +249,7 @@ static const struct code_known known[] = {
 	{"path.normalize", CODE_OP_SAME, 0, false},
 	{"path.resolve", CODE_OP_SAME, 0, false},
 	{"phin", CODE_OP_SEND, CODE_T_NET, true},
-	{"process.argv", CODE_OP_NONE, CODE_T_USER, false},
+	{"process.argv", CODE_OP_NONE, CODE_T_CLI, false},
 	{"process.env", CODE_OP_NONE, CODE_T_ENV, false},
 	{"process.mainModule.require", CODE_OP_IMPORT, 0, false},
 	{"promisify()", CODE_OP_SHELL, CODE_T_OUTPUT, true},

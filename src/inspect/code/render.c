@@ -150,7 +150,7 @@ void code_event_text(struct code_walk *w, const struct code_val *v)
 {
 	struct code_val x = *v;
 
-	if (!w->last || !v->str || v->len < 6)
+	if (!w->last || !v->str || v->len < 6 || w->parent == CODE_STATEMENT) /* a docstring */
 		return;
 	if (v->len < 60 && !memchr(v->str, '/', v->len) && !memchr(v->str, '\\', v->len) &&
 		!memchr(v->str, '.', v->len) && !memchr(v->str, ' ', v->len))

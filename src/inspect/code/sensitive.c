@@ -8,7 +8,7 @@
 
 const char *const code_taint_names[CODE_TAINTS] = {
 	"net", "decoded", "hidden", "env", "envvar", "host", "cred", "user", "output", "clip",
-	"screen", "keys", "file", "stego", "param", "crypt", "serial", "temp",
+	"screen", "keys", "file", "stego", "param", "crypt", "serial", "temp", "cli",
 };
 
 static const char *const places[] = {

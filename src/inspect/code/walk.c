@@ -44,6 +44,7 @@ static const struct code_name field_names[] = {
 	{"object", CODE_F_OBJECT},
 	{"operand", CODE_F_OBJECT},
 	{"operator", CODE_F_OP},
+	{"parameter", CODE_F_PARAM},
 	{"path", CODE_F_SOURCE},
 	{"property", CODE_F_ATTR},
 	{"right", CODE_F_RIGHT},
@@ -155,9 +156,10 @@ static void enter(struct code_walk *w, const struct frame *f)
 
 static void leave(struct code_walk *w, const struct frame *f, const struct frame *parent)
 {
-	struct code_val v = code_leave(
-		w, f->kind, w->vals + f->first, w->n_vals - f->first, f->start, f->end);
+	struct code_val v;
 
+	w->parent = parent ? parent->kind : (uint8_t)CODE_OTHER;
+	v = code_leave(w, f->kind, w->vals + f->first, w->n_vals - f->first, f->start, f->end);
 	w->n_vals = f->first;
 	w->scope = f->scope;
 	/* one name is itself, not a pattern */
@@ -171,6 +173,8 @@ static void leave(struct code_walk *w, const struct frame *f, const struct frame
 	/* what a loop runs over is known before its body is looked at */
 	if (f->field == CODE_F_RIGHT && parent && parent->kind == CODE_FOR_IN)
 		code_loop(w, w->vals + parent->first, w->n_vals - parent->first);
+	if (f->field == CODE_F_PARAM && parent && parent->kind == CODE_FUNC) /* x => … */
+		code_params(w, &w->vals[w->n_vals - 1], 1);
 }
 
 struct stack {
