@@ -209,24 +209,39 @@ static unsigned pressure(uint64_t c)
 	return n;
 }
 
-/* How a sentence stands in quotation marks. */
-static void quotes(struct view *v)
+/* The mark that a sentence stands in, and what is before it. */
+static char quote(const struct inject_text *t, const struct inject_sentence *s, char *before)
 {
-	const char *p = v->t->text;
-	size_t at = v->s->start, from = at > 160 ? at - 160 : 0;
-	char q = 0, before = 0;
+	const char *p = t->text;
+	size_t from = s->start > 160 ? s->start - 160 : 0, left = t->len - s->end + 1;
+	char q = 0;
 
-	for (size_t i = at; i-- > from && p[i] != '\n' && !q;) {
+	for (size_t i = s->start; i-- > from && p[i] != '\n';) {
 		if (p[i] != '"' && p[i] != '`' && !(p[i] == '\'' && (!i || p[i - 1] == ' ')))
 			continue;
 		q = p[i];
 		while (i && (p[i - 1] == ' ' || p[i - 1] == q))
 			i--;
-		before = (char)(i ? p[i - 1] : '\n');
+		*before = (char)(i ? p[i - 1] : '\n');
 		break;
 	}
-	if (q && !memchr(p + v->s->end - 1, q, v->t->len - v->s->end + 1 < 400 ? v->t->len - v->s->end + 1 : 400))
-		q = 0;
+	if (!q || !memchr(p + s->end - 1, q, left < 400 ? left : 400))
+		return 0;
+	return q;
+}
+
+bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s)
+{
+	char before = 0, q = quote(t, s, &before);
+
+	return q == '`' || (q && !strchr(":[{(,=\n", before));
+}
+
+/* How a sentence stands in quotation marks. */
+static void quotes(struct view *v)
+{
+	char before = 0, q = quote(v->t, v->s, &before);
+
 	shape(v, S_QUOTED_BACK, q == '`');
 	shape(v, S_QUOTED_COLON, q && q != '`' && strchr(":[{(,=\n", before));
 	shape(v, S_QUOTED_WORD, q && q != '`' && !strchr(":[{(,=\n", before));

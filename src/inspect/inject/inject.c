@@ -81,7 +81,7 @@ static bool is_order(const struct inject_part *p, size_t at)
 /* How much a rule adds to the log-odds of the sentence. */
 static float strength(const struct bawn_rule *r)
 {
-	return 9.0f * (r->confidence - 0.42f);
+	return 16.0f * (r->confidence - 0.45f);
 }
 
 static void hit(struct inject_part *p, const struct inject_found *f)
@@ -170,20 +170,36 @@ static int nested(struct run *r)
 	return 0;
 }
 
+/* Everything that is a candidate has to be known before the first is scored: neighbours count. */
+static void candidates(const struct inject_part *p)
+{
+	for (size_t i = 0; i < p->s.n; i++) {
+		struct inject_sentence *s = &p->s.v[i];
+
+		s->score = INJECT_UNSCORED;
+		s->candidate = inject_candidate(s);
+		if (!s->candidate)
+			continue;
+		s->quoted = inject_quoted(&p->t, s);
+		s->unseen = (p->place | inject_place(&p->t, s->start, s->end)) & PLACE_UNSEEN;
+	}
+}
+
 static int sentences(struct run *r)
 {
 	const struct inject_part *p = &r->parts[r->at];
 	const struct inject_visitor *v = r->visitor;
 	struct inject_features f;
 
+	candidates(p);
 	for (size_t i = 0; i < p->s.n; i++) {
 		int e = 0;
 
-		p->s.v[i].score = INJECT_UNSCORED;
-		if (!inject_candidate(&p->s.v[i]) || !bawn_scan_spend(r->scan, SENTENCE_COST))
+		if (!p->s.v[i].candidate || !bawn_scan_spend(r->scan, SENTENCE_COST))
 			continue;
 		inject_features(&p->t, &p->s, i, p->place, &f);
-		p->s.v[i].score = (float)(inject_score(&f) + inject_rules_score(&p->s, i));
+		p->s.v[i].score = (float)inject_combine(
+			&p->s, i, inject_score(&f), inject_rules_score(&p->s, i));
 		if (v->sentence)
 			e = v->sentence(v->data, p, i, &f);
 		if (e < 0)

@@ -154,6 +154,8 @@ struct inject_sentence {
 	bool bullet;		      /* a list item or a table row */
 	bool command;		      /* starts with a verb that tells somebody to act */
 	bool foreign;		      /* has words of another script */
+	bool candidate;
+	bool quoted, unseen;	      /* of a candidate */
 };
 
 struct inject_sentences {
@@ -193,10 +195,15 @@ bool inject_trigger(const struct inject_sentence *s);
 bool inject_candidate(const struct inject_sentence *s);
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
 	unsigned place, struct inject_features *out);
+/* Whether the sentence stands in quotation marks that belong to prose, or in backquotes. */
+bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s);
 /* Log-odds by the learned weights, and what they mean as a confidence. */
 double inject_score(const struct inject_features *f);
 /* What rules that matched in and around the sentence add to it. */
 double inject_rules_score(const struct inject_sentences *all, size_t i);
+double inject_combine(const struct inject_sentences *all, size_t i, double model, double rules);
+/* How much of it is meant, and not only talked about: 0..1. */
+double inject_meant(const struct inject_sentences *all, size_t i);
 double inject_confidence(double score);
 
 /* The text, or a block that was decoded from it. */
