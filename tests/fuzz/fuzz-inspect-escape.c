@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)filter(modes[i], in, size, size, &whole);
 		(void)filter(modes[i], in, size, 1 + data[0] % 7u, &parts);
 		if (whole.len != parts.len ||
-			(whole.len && memcmp(whole.data, parts.data, whole.len)))
+			(whole.len && memcmp(whole.data, parts.data, whole.len) != 0))
 			abort();
 		if ((modes[i] & BAWN_ESCAPE_TAME) && whole.len &&
 			filter(modes[i], whole.data, whole.len, whole.len, &again))

@@ -52,7 +52,12 @@ static void base64(const char *in, size_t n, const char *last_two, char *out)
 		for (unsigned k = 0; k < 4; k++) {
 			unsigned d = v >> (18 - 6 * k) & 63;
 
-			*out++ = i + k > n ? '=' : d > 61 ? last_two[d - 62] : alphabet[d];
+			*out = alphabet[d];
+			if (i + k > n)
+				*out = '=';
+			else if (d > 61)
+				*out = last_two[d - 62];
+			out++;
 		}
 	}
 	*out = '\0';
