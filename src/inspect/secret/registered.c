@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/secret/dump.h"
 #include "inspect/secret/forms.h"
 #include "inspect/secret/secret.h"
 #include "inspect/secret/squeeze.h"
@@ -23,7 +24,8 @@
 #define BLOOM_BITS  17
 #define VALUES_MAX  4096
 #define VALUE_MAX   ((size_t)64 << 10)
-#define PIECE       96 /* bytes of a long value */
+#define PIECE       48 /* bytes of a long value: less than a line of a key file */
+#define SAME        32 /* bytes behind a header that are alike in all keys of a kind */
 #define RING        2048
 #define GAP         24 /* bytes between two symbols of a match, on the average */
 #define SHORT_MAX   64
@@ -150,6 +152,14 @@ static size_t symbols_in(const char *p, size_t len)
 	return n;
 }
 
+/* Where the first piece of a long value begins: behind what all keys have in common. */
+static size_t first_piece(const char *s)
+{
+	const char *nl = !strncmp(s, "-----BEGIN", 10) ? strchr(s, '\n') : NULL;
+
+	return nl ? (size_t)(nl + 1 - s) + SAME : 0;
+}
+
 static int add_value(struct bawn_registered *r, const char *s, size_t len)
 {
 	int e = 0;
@@ -164,7 +174,7 @@ static int add_value(struct bawn_registered *r, const char *s, size_t len)
 	}
 	if (len <= FORM_VALUE_MAX)
 		return forms_each(s, len, add_form, r);
-	for (size_t i = 0; i < len && e >= 0; i += PIECE)
+	for (size_t i = first_piece(s); i < len && e >= 0; i += PIECE)
 		e = forms_each(len - i < PIECE ? s + len - PIECE : s + i, PIECE, add_form, r);
 	return e;
 }
@@ -331,16 +341,34 @@ static int confirm(struct hunt *h, uint64_t key, size_t count, size_t end)
 	return 0;
 }
 
+/* The symbols of one search so far. */
+struct trail {
+	uint64_t key;
+	size_t count;
+};
+
+static inline int push(struct hunt *h, struct trail *t, unsigned c, size_t start, size_t end)
+{
+	struct ring *ring = h->r->ring;
+
+	ring->symbols[t->count % RING] = (uint8_t)c;
+	ring->places[t->count % RING] = (uint32_t)start;
+	t->count++;
+	t->key = (t->key << 6 | c) & KEY_MASK;
+	if (!bloom_has(h->r->ends, t->key) || t->count < KEY_SYMBOLS)
+		return 0;
+	return confirm(h, t->key, t->count, end);
+}
+
 /* Returns 1 if plain mode may see something else. */
 static int search(struct hunt *h, bool plain)
 {
-	const struct bawn_registered *r = h->r;
 	struct squeeze s = {.text = h->sub->text, .len = h->sub->len, .plain = plain};
-	uint64_t key = 0;
-	size_t count = 0;
+	struct trail t = {0};
 
 	while (s.at < s.len) {
 		unsigned c = squeeze_class[(unsigned char)s.text[s.at]];
+		int e;
 
 		/* what is neither symbol nor escape, and symbols: here; the rest is rare */
 		s.start = s.at++;
@@ -353,18 +381,23 @@ static int search(struct hunt *h, bool plain)
 			if (c == SQUEEZE_NONE)
 				break;
 		}
-		r->ring->symbols[count % RING] = (uint8_t)c;
-		r->ring->places[count % RING] = (uint32_t)s.start;
-		count++;
-		key = (key << 6 | c) & KEY_MASK;
-		if (bloom_has(r->ends, key) && count >= KEY_SYMBOLS) {
-			int e = confirm(h, key, count, s.at);
-
-			if (e < 0)
-				return e;
-		}
+		e = push(h, &t, c, s.start, s.at);
+		if (e < 0)
+			return e;
 	}
 	return s.decoded;
+}
+
+static int search_dumps(struct hunt *h)
+{
+	struct dump d = {.text = h->sub->text, .len = h->sub->len};
+	struct trail t = {0};
+	unsigned c;
+	int e = 0;
+
+	while (e >= 0 && (c = dump_next(&d)) != SQUEEZE_NONE)
+		e = push(h, &t, c, d.start, d.at);
+	return e;
 }
 
 static int search_short(struct hunt *h)
@@ -400,6 +433,8 @@ int bawn_registered_find(const struct bawn_registered *r, const struct bawn_subj
 		/* what was taken for an escape may have been none */
 		if (e > 0)
 			e = search(&h, true);
+		if (e >= 0)
+			e = search_dumps(&h);
 	}
 	if (e >= 0)
 		e = search_short(&h);
