@@ -126,11 +126,12 @@ static bool hides_words(struct value v)
 /* The rule gives the first characters of the value; find its end. */
 static bool find_value(struct candidate *c)
 {
-	char last = c->text[c->start - 1];
-	char open = value_char_in(last, "\"'`") ? last : 0;
+	char open = c->text[c->start - 1];
 	size_t i = c->start;
 	char op;
 
+	if (!value_char_in(open, "\"'`"))
+		open = 0;
 	while (i > c->whole_start + 1 && value_char_in(c->text[i - 1], " \t\r\n\"'`"))
 		i--;
 	op = c->text[i - 1];

@@ -75,7 +75,7 @@ static bool free_on_left(const char *t, size_t at)
 
 bool candidate_stands_free(const struct candidate *c, bool right_only)
 {
-	char next = c->end < c->len ? c->text[c->end] : ' ';
+	char next = candidate_next(c);
 
 	if (alnum(next) || next == '_')
 		return false;
@@ -132,7 +132,7 @@ static bool check_crc62(struct candidate *c)
 static bool check_gitlab(struct candidate *c)
 {
 	struct value v = candidate_value(c);
-	char next = c->end < c->len ? c->text[c->end] : ' ';
+	char next = candidate_next(c);
 	const char *dash = memchr(v.p, '-', v.len);
 
 	/* a hyphen belongs to the alphabet, so one behind the end makes it another length */
@@ -145,8 +145,8 @@ static bool check_gitlab(struct candidate *c)
 static bool check_azure_secret(struct candidate *c)
 {
 	struct value v = candidate_value(c);
-	char before = c->start ? c->text[c->start - 1] : ' ';
-	char next = c->end < c->len ? c->text[c->end] : ' ';
+	char before = candidate_prev(c);
+	char next = candidate_next(c);
 
 	if (next == '~' || (next == '-' && c->len - c->end > 1 && alnum(c->text[c->end + 1])))
 		return false;

@@ -96,12 +96,11 @@ static bool letter(char c)
 /* The word that gives the context is one: "okta" is none in "rookTable". */
 static bool word_starts(const struct candidate *c)
 {
-	char before = c->whole_start ? c->text[c->whole_start - 1] : ' ';
-	char first = c->text[c->whole_start];
+	const char *first = c->text + c->whole_start;
 
-	if (c->whole_start == c->start || !letter(before) || !letter(first))
+	if (!c->whole_start || c->whole_start == c->start || !letter(first[-1]) || !letter(*first))
 		return true;
-	return before >= 'a' && first <= 'Z';
+	return first[-1] >= 'a' && *first <= 'Z';
 }
 
 /* A digest says of which kind it is. */
