@@ -15,6 +15,7 @@ import sys
 import time
 
 SUSPICIOUS, MALICIOUS = 0.30, 0.70
+ODDS = 0.01  # how much of real work is unwanted, for calibration
 BINS = [0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0]
 
 # what the rows of a budget are, its limit and what to call it
@@ -166,16 +167,20 @@ def whole(rows, scores):
 
 
 def calibration(rows, scores):
-    """How often rows with a confidence in a range are unwanted. The mix of rows is that of the data, half of it unwanted."""
+    """How often rows with a confidence in a range are unwanted: in this data, and if ODDS of all were."""
+    pairs = [(s, d["label"]) for s, d in zip(scores, rows) if d.get("primary")]
+    pos, neg = sum(y for _, y in pairs), sum(1 - y for _, y in pairs)
     out, error = [], 0.0
     for lo, hi in zip(BINS, BINS[1:]):
-        pick = [(s, d["label"]) for s, d in zip(scores, rows) if lo <= s < hi or (hi == 1.0 and s == 1.0)]
+        pick = [(s, y) for s, y in pairs if lo <= s < hi or (hi == 1.0 and s == 1.0)]
         if not pick:
             continue
-        mean, seen = sum(s for s, _ in pick) / len(pick), sum(y for _, y in pick) / len(pick)
-        error += len(pick) / len(rows) * abs(mean - seen)
-        out.append([f"{lo:.2f} – {hi:.2f}", len(pick), f"{mean:.2f}", f"{seen:.2f}"])
-    return table(["confidence", "rows", "mean confidence", "share unwanted"], out) + ["", f"Expected calibration error: {error:.3f}"]
+        mean, bad = sum(s for s, _ in pick) / len(pick), sum(y for _, y in pick)
+        p, n = ODDS * bad / max(1, pos), (1 - ODDS) * (len(pick) - bad) / max(1, neg)
+        error += (p + n) * abs(mean - p / (p + n))
+        out.append([f"{lo:.2f} – {hi:.2f}", len(pick), f"{mean:.2f}", f"{bad / len(pick):.2f}", f"{p / (p + n):.2f}"])
+    return table(["confidence", "primary rows", "mean confidence", "share unwanted here", f"if 1 in {1 / ODDS:.0f} were"], out) + \
+        ["", f"Expected calibration error if 1 in {1 / ODDS:.0f} were unwanted: {error:.4f}"]
 
 
 def by_type(rows, scores):
