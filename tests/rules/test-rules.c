@@ -100,7 +100,9 @@ static void ask_matcher(struct seen *x, const struct bawn_rule_example *e)
 static void agree(const struct bawn_ruleset *set, const struct bawn_rule_example *v)
 {
 	struct seen x = {.set = set, .rules = calloc(set->n, sizeof(bool))};
-	pcre2_code **codes = calloc(set->n, sizeof(*codes));
+	struct compiled {
+		pcre2_code *code;
+	} *codes = calloc(set->n, sizeof(*codes));
 	pcre2_match_data *data = pcre2_match_data_create(100, NULL);
 	size_t bad = 0;
 
@@ -110,16 +112,16 @@ static void agree(const struct bawn_ruleset *set, const struct bawn_rule_example
 		PCRE2_SIZE at = 0;
 		int number = 0;
 
-		codes[i] = pcre2_compile((PCRE2_SPTR)bawn_rule_str(set, r->pattern),
+		codes[i].code = pcre2_compile((PCRE2_SPTR)bawn_rule_str(set, r->pattern),
 			PCRE2_ZERO_TERMINATED, r->caseless ? PCRE2_CASELESS : 0, &number, &at,
 			NULL);
-		ASSERT_TRUE(codes[i]);
+		ASSERT_TRUE(codes[i].code);
 	}
 	for (; v->id; v++) {
 		ask_matcher(&x, v);
 		for (uint32_t i = 0; i < set->n; i++) {
 			int rc = pcre2_match(
-				codes[i], (PCRE2_SPTR)v->text, v->len, 0, 0, data, NULL);
+				codes[i].code, (PCRE2_SPTR)v->text, v->len, 0, 0, data, NULL);
 
 			if ((rc > 0) == x.rules[i])
 				continue;
@@ -130,7 +132,7 @@ static void agree(const struct bawn_ruleset *set, const struct bawn_rule_example
 		}
 	}
 	for (uint32_t i = 0; i < set->n; i++)
-		pcre2_code_free(codes[i]);
+		pcre2_code_free(codes[i].code);
 	pcre2_match_data_free(data);
 	free(codes);
 	free(x.rules);
