@@ -32,17 +32,10 @@ int bawn_inspector_submit_call(
 BAWN_DEFINE_CLEANUP(struct bawn_inspector, inspector, bawn_inspector_free)
 #define _cleanup_inspector_ _cleanup_(cleanup_inspector_p)
 
-/* What a stream does with what it finds. */
-enum bawn_leak_action {
-	BAWN_LEAK_WARN,
-	BAWN_LEAK_REDACT,
-	BAWN_LEAK_BLOCK,
-	BAWN_LEAK_POLICY, /* as the policy says for the rule */
-};
-
 struct bawn_stream_options {
 	struct bawn_subject like;    /* kind TEXT, mode, detect, name */
 	enum bawn_leak_action leaks; /* secrets: pass and report, mask, or end the stream */
+	bool leaks_by_policy;        /* as the policy says for the rule, instead of `leaks` */
 	bool show_hidden; /* zero-width, bidi, tag characters become visible (U+200B → <U+200B>) */
 	bool tame_escapes;  /* terminal escapes that act (clipboard, title, queries, …) are made
 			       inert; colours stay */

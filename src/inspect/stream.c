@@ -145,9 +145,7 @@ static enum bawn_leak_action action_for(const struct bawn_stream *s, const struc
 {
 	if (!is_secret(f))
 		return BAWN_LEAK_WARN;
-	if (s->o.leaks == BAWN_LEAK_POLICY)
-		return bawn_leak_action(s->policy, f);
-	return s->o.leaks;
+	return s->o.leaks_by_policy ? bawn_leak_action(s->policy, f) : s->o.leaks;
 }
 
 /*

@@ -221,6 +221,7 @@ void wire_put_stream(struct bawn_buf *b, const struct bawn_stream_options *o)
 
 	put_like(b, &o->like);
 	put_u32(b, o->leaks);
+	put_u32(b, o->leaks_by_policy);
 	put_u32(b, o->show_hidden);
 	put_u32(b, o->tame_escapes);
 	put_u32(b, o->findings_only);
@@ -235,7 +236,8 @@ int wire_get_stream(
 
 	*ret = (struct bawn_stream_options){0};
 	get_like(&r, a, &ret->like);
-	ret->leaks = get_below(&r, BAWN_LEAK_POLICY + 1);
+	ret->leaks = get_below(&r, BAWN_LEAK_BLOCK + 1);
+	ret->leaks_by_policy = get_below(&r, 2);
 	ret->show_hidden = get_below(&r, 2);
 	ret->tame_escapes = get_below(&r, 2);
 	ret->findings_only = get_below(&r, 2);

@@ -54,11 +54,12 @@ static int judge(struct run *x, int wall)
 	struct bawn_result *r = x->r;
 	struct bawn_findings found = {0};
 	struct bawn_error err = {0};
+	struct bawn_verdict_place place = {.tool = r->call->tool, .agent = r->call->agent};
 	int e = bawn_inspector_collect(x->inspector, x->a, &found, &err);
 
 	x->inspector = bawn_inspector_free(x->inspector);
 	if (e >= 0)
-		e = bawn_verdict_make(r->policy, &found, &r->verdict, &err);
+		e = bawn_verdict_make(r->policy, &place, &found, &r->verdict, &err);
 	if (e >= 0 && r->verdict.blocked)
 		e = bawn_fail(&err, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
 	if (e < 0)
