@@ -81,7 +81,7 @@ static bool vet(const char *text, size_t len, struct bawn_arena *a, struct bawn_
 	};
 
 	return bawn_scan_subject(a, NULL, &sub, &f, &err) == 0 &&
-	       bawn_verdict_make(&p, &f, v, &err) == 0;
+	       bawn_verdict_make(&p, NULL, &f, v, &err) == 0;
 }
 
 static bool right(char want, const struct bawn_verdict *v)
