@@ -108,7 +108,8 @@ static void add_words(struct words *x, const struct code_val *v)
 	}
 }
 
-static void process(struct code_walk *w, const struct code_val *at, const struct code_val *args, size_t n)
+static void process(
+	struct code_walk *w, const struct code_val *at, const struct code_val *args, size_t n)
 {
 	struct words x = {.n = 0};
 	const char **argv;
@@ -247,88 +248,112 @@ static const char *result_name(struct code_walk *w, const char *name)
 	return bawn_arena_printf(w->a, "%s()", name) ?: "";
 }
 
-/* Functions that give a module or a member by its name. */
-static bool dynamic(struct code_walk *w, const struct code_known *k, const struct code_val *receiver,
-	const struct code_val *args, size_t n, struct code_val *out)
+static struct code_val module_of(const struct code_walk *w, const struct code_val *name)
 {
-	const struct code_val *obj = receiver, *name = n ? &args[0] : NULL;
-	const char *base;
+	struct code_val v = {.name = name->str};
 
+	if (strncmp(v.name, "node:", 5) == 0)
+		v.name += 5;
+	if (!w->front->index_is_member || (name->taint & (CODE_T_HIDDEN | CODE_T_DECODED)))
+		v.flags = CODE_V_HIDDEN;
+	return v;
+}
+
+static struct code_val member_of(
+	struct code_walk *w, const struct code_val *obj, const struct code_val *name)
+{
+	struct code_val v = {.name = "", .flags = CODE_V_HIDDEN, .taint = obj->taint};
+
+	if (!name || !name->str) {
+		v.name = bawn_arena_printf(w->a, "%.180s.[]", obj->name) ?: "";
+		if (!name || !(name->taint & (CODE_T_HIDDEN | CODE_T_DECODED)))
+			v.flags = 0;
+		return v;
+	}
+	if (strstr(obj->name, "builtins") || strcmp(obj->name, "globals()") == 0)
+		v.name = name->str;
+	else
+		v.name = bawn_arena_printf(w->a, "%.100s.%.80s", obj->name, name->str) ?: "";
+	return v;
+}
+
+/* Functions that give a module or a member by its name. */
+static bool dynamic(struct code_walk *w, const struct code_known *k,
+	const struct code_val *receiver, const struct code_val *args, size_t n,
+	struct code_val *out)
+{
 	switch (k->op) {
 	case CODE_OP_CALLEE:
-		if (!receiver)
-			return false;
-		*out = *receiver;
-		return true;
+		if (receiver)
+			*out = *receiver;
+		return receiver != NULL;
 	case CODE_OP_IMPORT:
-		if (!name || !name->str)
+		if (!n || !args[0].str)
 			return false;
-		*out = (struct code_val){.name = name->str, .flags = 0};
-		if (strncmp(out->name, "node:", 5) == 0)
-			out->name += 5;
-		if (!w->front->index_is_member || (name->taint & (CODE_T_HIDDEN | CODE_T_DECODED)))
-			out->flags = CODE_V_HIDDEN;
+		*out = module_of(w, &args[0]);
 		return true;
 	case CODE_OP_GETATTR:
-		obj = n ? &args[0] : NULL;
-		name = n > 1 ? &args[1] : NULL;
-		break;
+		if (!n || !*args[0].name)
+			return false;
+		*out = member_of(w, &args[0], n > 1 ? &args[1] : NULL);
+		return true;
 	case CODE_OP_MEMBER:
-		break;
+		if (!receiver || !*receiver->name)
+			return false;
+		*out = member_of(w, receiver, n ? &args[0] : NULL);
+		return true;
 	default:
 		return false;
 	}
-	if (!obj || !*obj->name)
-		return false;
-	base = obj->name;
-	*out = (struct code_val){.name = "", .flags = CODE_V_HIDDEN, .taint = obj->taint};
-	if (!name || !name->str) {
-		out->name = bawn_arena_printf(w->a, "%.180s.[]", base) ?: "";
-		if (!name || !(name->taint & (CODE_T_HIDDEN | CODE_T_DECODED)))
-			out->flags = 0;
+}
+
+/* What a known function makes of what it is given; false: something new. */
+static bool known_result(struct code_walk *w, const struct code_known *k,
+	const struct code_val *receiver, const struct code_val *args, size_t n, struct code_val *v)
+{
+	const struct code_val *x = receiver ? receiver : (n ? &args[0] : NULL);
+
+	if (dynamic(w, k, receiver, args, n, v) || code_fold(w, k->op, receiver, args, n, v)) {
+		v->taint |= k->taint;
+		if (k->op != CODE_OP_CALLEE)
+			v->var = 0;
 		return true;
 	}
-	if (strstr(base, "builtins") || strcmp(base, "globals()") == 0)
-		out->name = name->str;
-	else
-		out->name = bawn_arena_printf(w->a, "%.100s.%.80s", base, name->str) ?: "";
-	return true;
+	if (k->op == CODE_OP_HOME) {
+		*v = code_str(w, "~", 1, 0);
+		return true;
+	}
+	if (k->op == CODE_OP_SAME && x) {
+		*v = *x;
+		v->key = NULL;
+		v->taint |= k->taint;
+		return true;
+	}
+	if (k->op == CODE_OP_COPY && n > 1)
+		flow_into(w, &args[0], args[1].taint | k->taint);
+	return false;
 }
 
 static struct code_val result(struct code_walk *w, const struct code_known *k, const char *name,
 	const struct code_val *receiver, const struct code_val *args, size_t n)
 {
+	/* a function of a module is not a method of a value */
+	const struct code_val *method = k && k->name[0] != '.' ? NULL : receiver;
 	struct code_val v = {.name = ""};
 	uint32_t in = receiver ? receiver->taint : 0;
 
 	for (size_t i = 0; i < n; i++)
 		in |= args[i].taint;
-	if (k && k->name[0] != '.') /* a function of a module, not a method of a value */
-		receiver = NULL;
-	if (k && (dynamic(w, k, receiver, args, n, &v) || code_fold(w, k->op, receiver, args, n, &v))) {
-		v.taint |= k->taint;
-		if (k->op != CODE_OP_CALLEE)
-			v.var = 0;
+	if (k && known_result(w, k, method, args, n, &v)) {
+		if (k->op == CODE_OP_SAME)
+			v.taint |= in;
 		return v;
 	}
-	if (k && k->op == CODE_OP_HOME)
-		return code_str(w, "~", 1, 0);
-	if (k && k->op == CODE_OP_SAME) {
-		const struct code_val *x = receiver ? receiver : (n ? &args[0] : NULL);
-
-		if (x) {
-			v = *x;
-			v.key = NULL;
-			v.taint |= k->taint | in;
-			return v;
-		}
-	}
-	if (k && k->op == CODE_OP_COPY && n > 1)
-		flow_into(w, &args[0], args[1].taint | k->taint);
 	if (k && k->op == CODE_OP_INTO)
 		flow_into(w, receiver, in);
 	v.name = result_name(w, name);
-	v.taint = (k && k->clears ? 0 : in & ~CODE_T_ARGS) | (in & CODE_T_ARGS) | (k ? k->taint : 0);
+	v.taint =
+		(k && k->clears ? 0 : in & ~CODE_T_ARGS) | (in & CODE_T_ARGS) | (k ? k->taint : 0);
 	return v;
 }
 

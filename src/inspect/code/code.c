@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The detector for source files: parse, walk twice, match the rules against the events, then against
- * what the file as a whole amounts to, and have the commands and code inside looked at as well.
+ * The detector for source files: parse, walk twice, match the rules against the events, then
+ * against what the file as a whole amounts to, and have the commands and code inside looked at as
+ * well.
  */
+#include "inspect/code/code.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/code/code.h"
 #include "inspect/detectors.h"
 #include "inspect/rules.h"
 
@@ -17,7 +19,8 @@
 struct report {
 	struct code_walk *w;
 	uint16_t *times; /* per rule */
-	const struct code_event *whole;
+	struct code_event whole;
+	bool file; /* events are about the file as a whole */
 };
 
 static const struct code_front *front_for(enum bawn_lang lang)
@@ -58,18 +61,18 @@ static int hit(void *data, const struct bawn_match *m)
 	const struct bawn_ruleset *set = &bawn_rules_code;
 	const char *lang = bawn_rule_arg(set, m->rule, "lang");
 	const char *fact = bawn_rule_arg(set, m->rule, "fact");
-	const struct code_event *e = r->whole ? r->whole : event_at(r->w, m->whole_start);
+	const struct code_event *e = r->file ? &r->whole : event_at(r->w, m->whole_start);
 	size_t i = (size_t)(m->rule - set->rules);
 	struct bawn_match at = *m;
 
 	if (lang && !strstr(lang, r->w->front->name))
 		return 0;
-	if (!r->whole && e && strcmp(bawn_rule_str(set, m->rule->category), "file_access") == 0 &&
+	if (!r->file && e && strcmp(bawn_rule_str(set, m->rule->category), "file_access") == 0 &&
 		code_path_allowed(r->w, e))
 		return 0;
 	if (fact)
 		code_fact(r->w, fact);
-	if (!e || r->times[i]++ >= REPEATS_MAX )
+	if (!e || r->times[i]++ >= REPEATS_MAX)
 		return 0;
 	at.start = at.whole_start = e->start;
 	at.end = at.whole_end = e->end;
@@ -84,7 +87,6 @@ static int by_name(const void *a, const void *b)
 /* The last line: everything that was noticed, sorted so that rules can name combinations. */
 static int match_file(struct code_walk *w, struct report *r, struct bawn_error *err)
 {
-	struct code_event whole = {.start = 0, .end = w->len};
 	struct bawn_buf b = {.max = 0};
 	int ret;
 
@@ -94,7 +96,8 @@ static int match_file(struct code_walk *w, struct report *r, struct bawn_error *
 	for (size_t i = 0; i < w->facts.n; i++)
 		bawn_buf_printf(&b, " %s", w->facts.v[i]);
 	bawn_buf_puts(&b, " end\n");
-	r->whole = &whole;
+	r->whole = (struct code_event){.start = 0, .end = w->len};
+	r->file = true;
 	ret = b.failed ? b.failed
 		       : bawn_rules_match(w->scan, &bawn_rules_code, b.data, b.len, hit, r, err);
 	bawn_buf_done(&b);
@@ -166,8 +169,8 @@ int code_understand(struct code_walk *w, struct bawn_error *err)
 static int inspect(struct bawn_scan *s, const struct bawn_subject *sub, struct bawn_error *err)
 {
 	enum bawn_lang lang = sub->lang == BAWN_LANG_AUTO
-		? bawn_lang_guess(sub->name, sub->text, sub->len)
-		: sub->lang;
+				      ? bawn_lang_guess(sub->name, sub->text, sub->len)
+				      : sub->lang;
 	struct code_walk w = {
 		.scan = s,
 		.sub = sub,

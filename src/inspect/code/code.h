@@ -24,7 +24,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include <tree_sitter/api.h>
 
 #include "base/arena.h"
@@ -100,35 +99,36 @@ enum code_field {
 };
 
 /* Where content comes from; the names stand in code_taint_names, in the same order. */
-#define CODE_T_NET      (1u << 0)  /* received from the network */
-#define CODE_T_DECODED  (1u << 1)  /* decoded from base64, hex, compressed, … */
-#define CODE_T_HIDDEN   (1u << 2)  /* put together from characters, reversed, … */
-#define CODE_T_ENV      (1u << 3)  /* the whole environment */
-#define CODE_T_ENVVAR   (1u << 4)  /* one variable of it */
-#define CODE_T_HOST     (1u << 5)  /* who and where this is: user, host, addresses */
-#define CODE_T_CRED     (1u << 6)  /* files that hold credentials, or their paths */
-#define CODE_T_USER     (1u << 7)  /* what comes with a request to a server */
-#define CODE_T_OUTPUT   (1u << 8)  /* output of a command */
-#define CODE_T_CLIP     (1u << 9)  /* clipboard */
-#define CODE_T_SCREEN   (1u << 10) /* screen, camera, microphone */
-#define CODE_T_KEYS     (1u << 11) /* key strokes */
-#define CODE_T_FILE     (1u << 12) /* a file */
-#define CODE_T_STEGO    (1u << 13) /* hidden in an image */
-#define CODE_T_PARAM    (1u << 14) /* a parameter of the function */
-#define CODE_T_CRYPT    (1u << 15) /* decrypted */
-#define CODE_T_SERIAL   (1u << 16) /* bytecode or serialised objects */
-#define CODE_T_TEMP     (1u << 17) /* a path in a temporary or public directory */
-#define CODE_T_CLI      (1u << 18) /* what the one who starts the program gives: arguments, stdin */
-#define CODE_TAINTS     19
-#define CODE_T_ARG0     (1u << 24) /* which parameter, for what a function does with it */
-#define CODE_T_ARGS     (0xfu << 24)
+#define CODE_T_NET     (1u << 0)  /* received from the network */
+#define CODE_T_DECODED (1u << 1)  /* decoded from base64, hex, compressed, … */
+#define CODE_T_HIDDEN  (1u << 2)  /* put together from characters, reversed, … */
+#define CODE_T_ENV     (1u << 3)  /* the whole environment */
+#define CODE_T_ENVVAR  (1u << 4)  /* one variable of it */
+#define CODE_T_HOST    (1u << 5)  /* who and where this is: user, host, addresses */
+#define CODE_T_CRED    (1u << 6)  /* files that hold credentials, or their paths */
+#define CODE_T_USER    (1u << 7)  /* what comes with a request to a server */
+#define CODE_T_OUTPUT  (1u << 8)  /* output of a command */
+#define CODE_T_CLIP    (1u << 9)  /* clipboard */
+#define CODE_T_SCREEN  (1u << 10) /* screen, camera, microphone */
+#define CODE_T_KEYS    (1u << 11) /* key strokes */
+#define CODE_T_FILE    (1u << 12) /* a file */
+#define CODE_T_STEGO   (1u << 13) /* hidden in an image */
+#define CODE_T_PARAM   (1u << 14) /* a parameter of the function */
+#define CODE_T_CRYPT   (1u << 15) /* decrypted */
+#define CODE_T_SERIAL  (1u << 16) /* bytecode or serialised objects */
+#define CODE_T_TEMP    (1u << 17) /* a path in a temporary or public directory */
+#define CODE_T_CLI     (1u << 18) /* what the one who starts the program gives: arguments, stdin */
+#define CODE_TAINTS    19
+#define CODE_T_ARG0    (1u << 24) /* which parameter, for what a function does with it */
+#define CODE_T_ARGS    (0xfu << 24)
 extern const char *const code_taint_names[CODE_TAINTS];
 
 #define CODE_V_EXACT  (1u << 0) /* str is all of it */
 #define CODE_V_NUMBER (1u << 1)
 #define CODE_V_ANYOF  (1u << 2) /* one of items */
 #define CODE_V_HIDDEN (1u << 3) /* the name was put together at run time */
-#define CODE_V_FUNC   (1u << 4) /* a function of this file; num: 1 + its index, if it has parameters */
+#define CODE_V_FUNC \
+	(1u << 4) /* a function of this file; num: 1 + its index, if it has parameters */
 #define CODE_V_DICT   (1u << 5)
 #define CODE_V_TYPE   (1u << 6)
 #define CODE_V_SPREAD (1u << 7) /* items stand for several arguments */
@@ -173,11 +173,11 @@ enum code_op {
 	CODE_OP_BASE32,
 	CODE_OP_HEX,
 	CODE_OP_ROT13,
-	CODE_OP_CODEC, /* decode(x, "hex") */
+	CODE_OP_CODEC,  /* decode(x, "hex") */
 	CODE_OP_BUFFER, /* from(x, "base64") */
 	CODE_OP_PERCENT,
-	CODE_OP_PATH,  /* joined with slashes */
-	CODE_OP_HOME,  /* the home directory */
+	CODE_OP_PATH, /* joined with slashes */
+	CODE_OP_HOME, /* the home directory */
 };
 
 struct code_known {
@@ -231,13 +231,13 @@ struct code_scope {
 struct code_func {
 	const char *name;
 	uint32_t scope;
-	uint32_t ret;      /* taint of what it returns */
+	uint32_t ret; /* taint of what it returns */
 	struct code_val result;
 	uint32_t n_params;
 	bool known; /* its parameters */
 	const char *params[4];
-	uint32_t args[4];       /* taint of what it was called with */
-	const char *sinks[4];   /* the dangerous function a parameter reaches */
+	uint32_t args[4];     /* taint of what it was called with */
+	const char *sinks[4]; /* the dangerous function a parameter reaches */
 };
 
 struct code_event {
@@ -259,10 +259,10 @@ struct code_walk {
 	const struct code_front *front;
 	const char *text;
 	uint32_t len;
-	bool last;    /* the second walk: events are written */
-	bool spent;   /* out of budget */
-	bool failed;  /* out of memory */
-	bool errors;  /* the tree has errors */
+	bool last;   /* the second walk: events are written */
+	bool spent;  /* out of budget */
+	bool failed; /* out of memory */
+	bool errors; /* the tree has errors */
 	uint32_t scope;
 	uint8_t parent; /* kind of the node above the one that is left */
 
@@ -301,8 +301,8 @@ const char *code_text(struct code_walk *w, uint32_t start, uint32_t end); /* cop
 
 /* env.c */
 struct code_var *code_var_find(struct code_walk *w, const char *name, size_t len);
-struct code_var *code_var_set(
-	struct code_walk *w, uint32_t scope, const char *name, size_t len, const struct code_val *v);
+struct code_var *code_var_set(struct code_walk *w, uint32_t scope, const char *name, size_t len,
+	const struct code_val *v);
 void code_bind(struct code_walk *w, const struct code_val *target, const struct code_val *v);
 struct code_scope *code_scope_at(struct code_walk *w, uint32_t id);
 struct code_scope *code_scope_enter(struct code_walk *w, uint32_t id, const char *context);
@@ -326,12 +326,15 @@ struct code_val code_call(struct code_walk *w, const struct code_val *callee,
 const struct code_known *code_known_find(const struct code_walk *w, const char *name);
 
 /* fold.c: all return a value whose text is folded as far as it is known */
-struct code_val code_concat(struct code_walk *w, const struct code_val *a, const struct code_val *b);
+struct code_val code_concat(
+	struct code_walk *w, const struct code_val *a, const struct code_val *b);
 struct code_val code_str(struct code_walk *w, const char *s, size_t len, uint32_t taint);
 bool code_fold(struct code_walk *w, uint8_t op, const struct code_val *receiver,
 	const struct code_val *args, size_t n, struct code_val *out);
 struct code_val code_reverse(struct code_walk *w, const struct code_val *v);
-struct code_val code_percent(struct code_walk *w, const struct code_val *f, const struct code_val *args);
+struct code_val code_percent(
+	struct code_walk *w, const struct code_val *f, const struct code_val *args);
+int code_digit(char c); /* hexadecimal, or -1 */
 uint32_t code_taint_of_text(const char *s, size_t len);
 
 /* render.c */

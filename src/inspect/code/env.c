@@ -44,7 +44,7 @@ static bool grow_index(struct code_walk *w)
 	w->index = fresh;
 	w->n_index = n;
 	for (size_t i = 0; i < n_old; i++)
-		if (old[i]) {
+		if (old[i] && w->vars) {
 			const struct code_var *v = &w->vars[old[i] - 1];
 
 			*slot(w, v->scope, v->name, v->len) = old[i];
@@ -159,7 +159,7 @@ static bool plain_name(const char *s, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)s[i];
 		bool ok = c >= 0x80 || c == '_' || c == '$' || c == '@' || c == '#' || c == '.' ||
-			(c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+			  (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
 
 		if (!ok)
 			return false;
@@ -184,7 +184,8 @@ void code_bind(struct code_walk *w, const struct code_val *target, const struct 
 				part.str = NULL;
 				part.flags &= (uint8_t)~CODE_V_EXACT;
 			}
-			if (target->items[i].kind == CODE_IDENT || target->items[i].kind == CODE_ATTR) {
+			if (target->items[i].kind == CODE_IDENT ||
+				target->items[i].kind == CODE_ATTR) {
 				const char *t = w->text + target->items[i].start;
 				size_t n = target->items[i].end - target->items[i].start;
 
@@ -201,9 +202,8 @@ void code_bind(struct code_walk *w, const struct code_val *target, const struct 
 		return;
 	}
 	/* without a declaration it is the variable of the function around, if there is one */
-	outer = w->front->index_is_member && target->field == CODE_F_LEFT
-		? code_var_find(w, s, len)
-		: NULL;
+	outer = w->front->index_is_member && target->field == CODE_F_LEFT ? code_var_find(w, s, len)
+									  : NULL;
 	(void)code_var_set(w, outer ? outer->scope : w->scope, s, len, v);
 }
 

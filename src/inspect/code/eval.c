@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the values of the children to the value of a node. What a name stands for is followed through
- * imports and assignments; texts are folded; where content comes from is carried along.
+ * From the values of the children to the value of a node. What a name stands for is followed
+ * through imports and assignments; texts are folded; where content comes from is carried along.
  */
 #include <string.h>
 
@@ -62,23 +62,16 @@ static struct code_val list_of(struct code_walk *w, const struct code_val *c, si
 static const char *member_name(struct code_walk *w, const char *base, const char *part, size_t len)
 {
 	size_t n = strlen(base);
-	char *s;
+	const char *s;
 
-	if (!n)
-		base = "?", n = 1;
 	if (len > NAME_MAX_LEN / 2)
 		len = NAME_MAX_LEN / 2;
-	if (n + len + 1 > NAME_MAX_LEN)
-		base = "?", n = 1;
-	s = bawn_arena_alloc(w->a, n + len + 2);
-	if (!s) {
+	if (!n || n + len + 1 > NAME_MAX_LEN)
+		base = "?";
+	s = bawn_arena_printf(w->a, "%s.%.*s", base, (int)len, part);
+	if (!s)
 		w->failed = true;
-		return "";
-	}
-	memcpy(s, base, n);
-	s[n] = '.';
-	memcpy(s + n + 1, part, len);
-	return s;
+	return s ? s : "";
 }
 
 static struct code_val ident(struct code_walk *w, uint32_t start, uint32_t end)
@@ -149,14 +142,26 @@ static bool is_namespace(const char *name)
 {
 	size_t n = strlen(name);
 	static const char *const tails[] = {
-		"__dict__", "globals()", "locals()", "vars()", "__builtins__", "sys.modules",
-		"window", "globalThis", "global", "self", "this", "process", "builtins",
+		"__dict__",
+		"globals()",
+		"locals()",
+		"vars()",
+		"__builtins__",
+		"sys.modules",
+		"window",
+		"globalThis",
+		"global",
+		"self",
+		"this",
+		"process",
+		"builtins",
 	};
 
 	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
 		size_t k = strlen(tails[i]);
 
-		if (n >= k && strcmp(name + n - k, tails[i]) == 0 && (n == k || name[n - k - 1] == '.'))
+		if (n >= k && strcmp(name + n - k, tails[i]) == 0 &&
+			(n == k || name[n - k - 1] == '.'))
 			return true;
 	}
 	return false;
@@ -169,13 +174,47 @@ static const char *namespace_member(struct code_walk *w, const char *base, const
 	const char *tail = n > 9 ? base + n - 9 : "";
 
 	if (strcmp(tail, ".__dict__") == 0)
-		return member_name(
-			w, bawn_arena_strndup(w->a, base, n - 9) ?: "", i->str, i->len);
+		return member_name(w, bawn_arena_strndup(w->a, base, n - 9) ?: "", i->str, i->len);
 	if (strcmp(base, "vars()") == 0 || strncmp(base, "window", 6) == 0 ||
 		strncmp(base, "global", 6) == 0 || strcmp(base, "locals()") == 0 ||
 		strcmp(base, "sys.modules") == 0 || strstr(base, "builtins"))
 		return bawn_arena_strndup(w->a, i->str, i->len) ?: "";
 	return member_name(w, base, i->str, i->len);
+}
+
+/* x["y"] */
+static struct code_val key_of(
+	struct code_walk *w, const struct code_val *obj, const struct code_val *i)
+{
+	bool space = is_namespace(obj->name), member = w->front->index_is_member;
+	struct code_val v = {.name = ""};
+
+	for (uint32_t k = 0; k < obj->n && (obj->flags & CODE_V_DICT); k++)
+		if (obj->items[k].key && strcmp(obj->items[k].key, i->str) == 0)
+			return obj->items[k];
+	v.items = keep(w, obj, 1);
+	if (space || (member && (i->taint & CODE_T_HIDDEN)))
+		v.flags = CODE_V_HIDDEN;
+	v.name = space || member ? namespace_member(w, obj->name, i)
+				 : member_name(w, obj->name, i->str, i->len);
+	v.taint = obj->taint | taint_of_name(w, v.name);
+	if (strstr(v.name, "environ.") || strstr(v.name, ".env."))
+		v.taint = (v.taint & ~CODE_T_ENV) | CODE_T_ENVVAR;
+	return v;
+}
+
+static struct code_val slice_of(
+	struct code_walk *w, const struct code_val *obj, const struct code_val *i)
+{
+	struct code_val v = *obj;
+
+	if (i->flags & CODE_V_HIDDEN)
+		return code_reverse(w, obj);
+	v.str = NULL;
+	v.items = NULL;
+	v.n = 0;
+	v.flags = 0;
+	return v;
 }
 
 static struct code_val index_of(struct code_walk *w, const struct code_val *c, size_t n)
@@ -188,16 +227,8 @@ static struct code_val index_of(struct code_walk *w, const struct code_val *c, s
 		obj = code_child(c, n, CODE_F_VALUE);
 	if (!obj || !i)
 		return v;
-	if (i->kind == CODE_SLICE) {
-		if (i->flags & CODE_V_HIDDEN)
-			return code_reverse(w, obj);
-		v = *obj;
-		v.str = NULL;
-		v.items = NULL;
-		v.n = 0;
-		v.flags = 0;
-		return v;
-	}
+	if (i->kind == CODE_SLICE)
+		return slice_of(w, obj, i);
 	if ((i->flags & CODE_V_NUMBER) && i->num >= 0 && (uint64_t)i->num < obj->n &&
 		!(obj->flags & CODE_V_DICT)) {
 		v = obj->items[i->num];
@@ -205,25 +236,8 @@ static struct code_val index_of(struct code_walk *w, const struct code_val *c, s
 			v.taint |= CODE_T_HIDDEN;
 		return v;
 	}
-	if (i->str && (i->flags & CODE_V_EXACT)) {
-		bool space = is_namespace(obj->name);
-
-		for (uint32_t k = 0; k < obj->n && (obj->flags & CODE_V_DICT); k++)
-			if (obj->items[k].key && strcmp(obj->items[k].key, i->str) == 0)
-				return obj->items[k];
-		v.items = keep(w, obj, 1);
-		v.flags = space || (w->front->index_is_member && (i->taint & CODE_T_HIDDEN))
-			? CODE_V_HIDDEN
-			: 0;
-		if (space || w->front->index_is_member)
-			v.name = namespace_member(w, obj->name, i);
-		else
-			v.name = member_name(w, obj->name, i->str, i->len);
-		v.taint = obj->taint | taint_of_name(w, v.name);
-		if (strstr(v.name, "environ.") || strstr(v.name, ".env."))
-			v.taint = (v.taint & ~CODE_T_ENV) | CODE_T_ENVVAR;
-		return v;
-	}
+	if (i->str && (i->flags & CODE_V_EXACT))
+		return key_of(w, obj, i);
 	v.name = *obj->name ? member_name(w, obj->name, "[]", 2) : "";
 	v.taint = obj->taint;
 	if (i->taint & (CODE_T_HIDDEN | CODE_T_DECODED))
@@ -231,33 +245,42 @@ static struct code_val index_of(struct code_walk *w, const struct code_val *c, s
 	return v;
 }
 
+static unsigned base_of(const char *s, size_t len, size_t *skip)
+{
+	char k;
+
+	*skip = 0;
+	if (len < 2 || s[0] != '0')
+		return 10;
+	k = (char)(s[1] | 32);
+	*skip = 2;
+	if (k == 'x')
+		return 16;
+	if (k == 'o')
+		return 8;
+	if (k == 'b')
+		return 2;
+	*skip = 0;
+	return k >= '0' && k <= '7' ? 8 : 10;
+}
+
 static struct code_val number(struct code_walk *w, uint32_t start, uint32_t end)
 {
 	struct code_val v = {.name = ""};
+	size_t skip;
+	unsigned base = base_of(w->text + start, end - start, &skip);
 	uint64_t x = 0;
-	unsigned base = 10;
-	uint32_t i = start;
 
-	if (end - start > 2 && w->text[i] == '0') {
-		char k = (char)(w->text[i + 1] | 32);
-
-		base = k == 'x' ? 16 : (k == 'o' ? 8 : (k == 'b' ? 2 : 10));
-		i += base == 10 ? 0 : 2;
-		if (base == 10 && k >= '0' && k <= '7')
-			base = 8;
-	}
 	if (end - start > 20)
 		return v;
-	for (; i < end; i++) {
-		char k = (char)(w->text[i] | 32);
-		unsigned d = k >= '0' && k <= '9' ? (unsigned)(k - '0')
-						  : (k >= 'a' && k <= 'f' ? (unsigned)(k - 'a') + 10 : 99);
+	for (size_t i = start + skip; i < end; i++) {
+		int d = code_digit(w->text[i]);
 
 		if (w->text[i] == '_')
 			continue;
-		if (d >= base)
+		if (d < 0 || (unsigned)d >= base)
 			return v;
-		x = x * base + d;
+		x = x * base + (unsigned)d;
 	}
 	v.num = (int64_t)(x & INT64_MAX);
 	v.flags = CODE_V_NUMBER;
@@ -267,7 +290,7 @@ static struct code_val number(struct code_walk *w, uint32_t start, uint32_t end)
 static bool op_is(const struct code_walk *w, const struct code_val *op, const char *s)
 {
 	return op && op->end - op->start == strlen(s) &&
-		memcmp(w->text + op->start, s, op->end - op->start) == 0;
+	       memcmp(w->text + op->start, s, op->end - op->start) == 0;
 }
 
 static int64_t arith(const struct code_walk *w, const struct code_val *op, int64_t a, int64_t b)
@@ -292,7 +315,8 @@ static int64_t arith(const struct code_walk *w, const struct code_val *op, int64
 
 static struct code_val binary(struct code_walk *w, const struct code_val *c, size_t n)
 {
-	const struct code_val *l = code_child(c, n, CODE_F_LEFT), *r = code_child(c, n, CODE_F_RIGHT);
+	const struct code_val *l = code_child(c, n, CODE_F_LEFT),
+			      *r = code_child(c, n, CODE_F_RIGHT);
 	const struct code_val *op = code_child(c, n, CODE_F_OP);
 	struct code_val v = {.name = "", .taint = taint_of(c, n)};
 
@@ -317,7 +341,8 @@ static struct code_val binary(struct code_walk *w, const struct code_val *c, siz
 
 		return code_concat(w, &x, r);
 	}
-	if ((op_is(w, op, "||") || op_is(w, op, "??") || op_is(w, op, "or")) && (*l->name || l->str)) {
+	if ((op_is(w, op, "||") || op_is(w, op, "??") || op_is(w, op, "or")) &&
+		(*l->name || l->str)) {
 		v = *l;
 		v.taint |= r->taint;
 		v.var = 0;
@@ -344,8 +369,8 @@ static struct code_val string(
 	v = code_str(w, "", 0, 0);
 	for (size_t i = 0; i < n; i++) {
 		if (c[i].kind == CODE_CONTENT || c[i].kind == CODE_ESCAPE) {
-			struct code_val piece = code_str(
-				w, w->text + c[i].start, c[i].end - c[i].start, 0);
+			struct code_val piece =
+				code_str(w, w->text + c[i].start, c[i].end - c[i].start, 0);
 
 			v = code_concat(w, &v, &piece);
 		} else if (c[i].kind == CODE_INTERP) {
@@ -371,12 +396,14 @@ static const char *target_name(struct code_walk *w, const struct code_val *l)
 	if (!head || !*head->val.name)
 		return code_text(w, l->start, l->end);
 	return bawn_arena_printf(w->a, "%.100s%.*s", head->val.name,
-		       (int)(l->end - l->start - (size_t)(dot - s)), dot) ?: "";
+		       (int)(l->end - l->start - (size_t)(dot - s)), dot)
+		       ?: "";
 }
 
 static void assign(struct code_walk *w, const struct code_val *c, size_t n, bool augment)
 {
-	const struct code_val *l = code_child(c, n, CODE_F_LEFT), *r = code_child(c, n, CODE_F_RIGHT);
+	const struct code_val *l = code_child(c, n, CODE_F_LEFT),
+			      *r = code_child(c, n, CODE_F_RIGHT);
 	struct code_val v;
 
 	if (!l)
@@ -389,6 +416,10 @@ static void assign(struct code_walk *w, const struct code_val *c, size_t n, bool
 	if (augment)
 		v.taint |= l->taint | r->taint;
 	v.key = NULL;
+	for (uint32_t i = 0; l->kind == CODE_PATTERN && i < l->n; i++) /* a.x, b.y = … */
+		if (l->items[i].kind == CODE_ATTR)
+			code_event(w, "assign", target_name(w, &l->items[i]),
+				v.n == l->n ? &v.items[i] : &v, 1, &l->items[i]);
 	if (l->kind == CODE_ATTR || l->kind == CODE_INDEX) {
 		code_event(w, "assign", target_name(w, l), &v, 1, l);
 		if (l->kind == CODE_INDEX && l->items && l->items[0].var)
@@ -475,7 +506,8 @@ static struct code_val comprehension(const struct code_val *c, size_t n)
 
 void code_loop(struct code_walk *w, const struct code_val *c, size_t n)
 {
-	const struct code_val *l = code_child(c, n, CODE_F_LEFT), *r = code_child(c, n, CODE_F_RIGHT);
+	const struct code_val *l = code_child(c, n, CODE_F_LEFT),
+			      *r = code_child(c, n, CODE_F_RIGHT);
 	struct code_val v;
 
 	if (!l || !r)
@@ -512,7 +544,8 @@ static struct code_val dict(struct code_walk *w, const struct code_val *c, size_
 
 static struct code_val pair(struct code_walk *w, const struct code_val *c, size_t n)
 {
-	const struct code_val *k = code_child(c, n, CODE_F_KEY), *v = code_child(c, n, CODE_F_VALUE);
+	const struct code_val *k = code_child(c, n, CODE_F_KEY),
+			      *v = code_child(c, n, CODE_F_VALUE);
 	struct code_val out = {.name = ""};
 
 	if (!k)
@@ -520,12 +553,13 @@ static struct code_val pair(struct code_walk *w, const struct code_val *c, size_
 	if (!k || !v)
 		return n ? c[n - 1] : out;
 	out = *v;
-	out.key = k->str ? k->str : code_text(w, k->start, k->end - k->start > 64 ? k->start + 64 : k->end);
+	out.key = k->str ? k->str
+			 : code_text(w, k->start, k->end - k->start > 64 ? k->start + 64 : k->end);
 	return out;
 }
 
-static struct code_val slice(const struct code_walk *w, const struct code_val *c, size_t n,
-	uint32_t start, uint32_t end)
+static struct code_val slice(
+	const struct code_walk *w, const struct code_val *c, size_t n, uint32_t start, uint32_t end)
 {
 	struct code_val v = {.name = ""};
 
@@ -546,8 +580,8 @@ static void scope_context(struct code_walk *w, uint8_t kind, const struct code_v
 
 	if (!s || w->last || !w->front->context)
 		return;
-	context = w->front->context(
-		w, kind, name ? code_text(w, name->start, name->end) : "", c, n);
+	context =
+		w->front->context(w, kind, name ? code_text(w, name->start, name->end) : "", c, n);
 	if (context)
 		s->context = context;
 }

@@ -145,8 +145,9 @@ static struct code_val format(
 			bawn_buf_add(&b, f->str + i, 1);
 			continue;
 		}
-		size_t at = f->str[i + 1] >= '0' && f->str[i + 1] <= '9' ? (size_t)(f->str[i + 1] - '0')
-									 : k++;
+		size_t at = f->str[i + 1] >= '0' && f->str[i + 1] <= '9'
+				    ? (size_t)(f->str[i + 1] - '0')
+				    : k++;
 		if (at < n)
 			put(&b, &args[at]);
 		else
@@ -208,7 +209,7 @@ static int digit32(char c)
 	return c >= '2' && c <= '7' ? c - '2' + 26 : -1;
 }
 
-static int digit16(char c)
+int code_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -246,16 +247,16 @@ static struct code_val decode(
 
 static struct code_val rot13(struct code_walk *w, const struct code_val *v)
 {
-	struct code_val out = code_str(w, v->str, v->len, v->taint | CODE_T_DECODED);
-	char *s = (char *)(uintptr_t)out.str;
+	char *s = room(w, v->len);
 
-	for (uint32_t i = 0; i < out.len; i++) {
-		char c = (char)(s[i] | 32);
+	for (uint32_t i = 0; s && i < v->len; i++) {
+		char c = (char)(v->str[i] | 32);
 
+		s[i] = v->str[i];
 		if (c >= 'a' && c <= 'z')
 			s[i] = (char)(s[i] + (c < 'n' ? 13 : -13));
 	}
-	return out;
+	return made(s, v->len, v->taint | CODE_T_DECODED, v->flags & CODE_V_EXACT);
 }
 
 static struct code_val percent(struct code_walk *w, const struct code_val *v)
@@ -268,9 +269,9 @@ static struct code_val percent(struct code_walk *w, const struct code_val *v)
 		return out;
 	s = room(w, v->len);
 	for (uint32_t i = 0; s && i < v->len; i++) {
-		if (v->str[i] == '%' && i + 2 < v->len + 0u && digit16(v->str[i + 1]) >= 0 &&
-			digit16(v->str[i + 2]) >= 0) {
-			s[n++] = (char)(digit16(v->str[i + 1]) * 16 + digit16(v->str[i + 2]));
+		if (v->str[i] == '%' && i + 2 < v->len + 0u && code_digit(v->str[i + 1]) >= 0 &&
+			code_digit(v->str[i + 2]) >= 0) {
+			s[n++] = (char)(code_digit(v->str[i + 1]) * 16 + code_digit(v->str[i + 2]));
 			i += 2;
 		} else {
 			s[n++] = v->str[i];
@@ -288,8 +289,8 @@ static struct code_val chars(struct code_walk *w, const struct code_val *args, s
 		list = args[0];
 	for (uint32_t i = 0; i < list.n; i++)
 		if (!(list.items[i].flags & CODE_V_NUMBER))
-			return (struct code_val){
-				.name = "chr()", .taint = list.taint | args[0].taint | CODE_T_HIDDEN};
+			return (struct code_val){.name = "chr()",
+				.taint = list.taint | args[0].taint | CODE_T_HIDDEN};
 	v = join(w, "", 0, &list, true);
 	v.taint |= CODE_T_HIDDEN;
 	return v;
@@ -306,7 +307,7 @@ static struct code_val codec(
 	if (strstr(how->str, "64"))
 		return decode(w, v, digit64, 6);
 	if (strstr(how->str, "hex"))
-		return decode(w, v, digit16, 4);
+		return decode(w, v, code_digit, 4);
 	if (strstr(how->str, "rot") && v->str)
 		return rot13(w, v);
 	if (strncmp(how->str, "cp1026", 6) == 0 || strncmp(how->str, "cp037", 5) == 0)
@@ -326,7 +327,8 @@ static struct code_val replace(
 		return out;
 	}
 	for (uint32_t i = 0; i < v->len;) {
-		if (v->len - i >= args[0].len && memcmp(v->str + i, args[0].str, args[0].len) == 0) {
+		if (v->len - i >= args[0].len &&
+			memcmp(v->str + i, args[0].str, args[0].len) == 0) {
 			bawn_buf_add(&b, args[1].str, args[1].len);
 			i += args[0].len;
 		} else {
@@ -349,7 +351,7 @@ static bool fold_decode(struct code_walk *w, uint8_t op, const struct code_val *
 		*out = decode(w, x, digit32, 5);
 		return true;
 	case CODE_OP_HEX:
-		*out = decode(w, x, digit16, 4);
+		*out = decode(w, x, code_digit, 4);
 		return true;
 	case CODE_OP_ROT13:
 		*out = x->str ? rot13(w, x) : *x;
@@ -372,52 +374,64 @@ static bool fold_decode(struct code_walk *w, uint8_t op, const struct code_val *
 	}
 }
 
+static bool fold_join(struct code_walk *w, const struct code_val *receiver,
+	const struct code_val *args, size_t n, struct code_val *out)
+{
+	bool sep = n && args[0].str;
+
+	if (receiver && receiver->n) { /* list.join(separator) */
+		*out = join(w, sep ? args[0].str : ",", sep ? args[0].len : 1, receiver, false);
+		return true;
+	}
+	if (n < 2 || !args[0].n || !args[1].str)
+		return false;
+	*out = join(w, args[1].str, args[1].len, &args[0], false);
+	return true;
+}
+
+static struct code_val list_of(const struct code_val *args, size_t n)
+{
+	struct code_val list = {.name = "", .items = args, .n = (uint32_t)n};
+
+	for (size_t i = 0; i < n; i++)
+		list.taint |= args[i].taint;
+	return list;
+}
+
 /* Operations that need what they work on. */
 static bool fold_build(struct code_walk *w, uint8_t op, const struct code_val *receiver,
 	const struct code_val *args, size_t n, struct code_val *out)
 {
-	struct code_val list = {.name = "", .items = args, .n = (uint32_t)n};
+	bool text = receiver && receiver->str;
+	struct code_val list;
 
 	switch (op) {
 	case CODE_OP_JOIN:
-		if (!receiver || !receiver->str || !n || !args[0].n)
+		if (!text || !n || !args[0].n)
 			return false;
-		*out = join(w, receiver->str, receiver->len, &args[0], args[0].taint & CODE_T_HIDDEN);
+		*out = join(
+			w, receiver->str, receiver->len, &args[0], args[0].taint & CODE_T_HIDDEN);
 		return true;
 	case CODE_OP_JOIN_SEP:
-		if (receiver && receiver->n) {
-			*out = join(w, n && args[0].str ? args[0].str : ",",
-				n && args[0].str ? args[0].len : 1, receiver, false);
-			return true;
-		}
-		if (n < 2 || !args[0].n || !args[1].str)
-			return false;
-		*out = join(w, args[1].str, args[1].len, &args[0], false);
-		return true;
+		return fold_join(w, receiver, args, n, out);
 	case CODE_OP_PATH:
-		for (size_t i = 0; i < n; i++)
-			list.taint |= args[i].taint;
+		list = list_of(args, n);
 		*out = join(w, "/", 1, &list, false);
 		return true;
 	case CODE_OP_FORMAT:
-		if (!receiver || !receiver->str)
-			return false;
-		*out = format(w, receiver, args, n);
-		return true;
-	case CODE_OP_PRINTF: {
+		if (text)
+			*out = format(w, receiver, args, n);
+		return text;
+	case CODE_OP_PRINTF:
 		if (!n || !args[0].str)
 			return false;
-		list = (struct code_val){.name = "", .items = args + 1, .n = (uint32_t)n - 1};
-		for (size_t i = 1; i < n; i++)
-			list.taint |= args[i].taint;
+		list = list_of(args + 1, n - 1);
 		*out = code_percent(w, &args[0], &list);
 		return true;
-	}
 	case CODE_OP_REPLACE:
-		if (!receiver)
-			return false;
-		*out = replace(w, receiver, args, n);
-		return true;
+		if (receiver)
+			*out = replace(w, receiver, args, n);
+		return receiver != NULL;
 	default:
 		return false;
 	}
@@ -426,8 +440,8 @@ static bool fold_build(struct code_walk *w, uint8_t op, const struct code_val *r
 bool code_fold(struct code_walk *w, uint8_t op, const struct code_val *receiver,
 	const struct code_val *args, size_t n, struct code_val *out)
 {
-	const struct code_val *x = receiver && (receiver->str || receiver->n) ? receiver
-									      : (n ? &args[0] : receiver);
+	const struct code_val *x =
+		receiver && (receiver->str || receiver->n) ? receiver : (n ? &args[0] : receiver);
 
 	if (fold_build(w, op, receiver, args, n, out))
 		return true;

@@ -42,7 +42,7 @@ static bool is_module(const char *name, size_t len, const char *module)
 	size_t n = strlen(module);
 
 	return len >= n && memcmp(name, module, n) == 0 &&
-		(len == n || name[n] == '.' || name[n] == '/');
+	       (len == n || name[n] == '.' || name[n] == '/');
 }
 
 /* "os.system" forbids that function, "system" every function of that name. */
@@ -51,7 +51,7 @@ static bool is_function(const char *name, size_t len, const char *function)
 	size_t n = strlen(function);
 
 	return len >= n && memcmp(name + len - n, function, n) == 0 &&
-		(len == n || name[len - n - 1] == '.');
+	       (len == n || name[len - n - 1] == '.');
 }
 
 static int event(struct code_walk *w, const struct code_event *e, const char *line, size_t len)
@@ -180,7 +180,8 @@ int code_forbidden_patterns(
 	if (!data || !ctx)
 		r = -ENOMEM;
 	else
-		(void)(pcre2_set_match_limit(ctx, MATCH_LIMIT) | pcre2_set_heap_limit(ctx, HEAP_KIB));
+		(void)(pcre2_set_match_limit(ctx, MATCH_LIMIT) |
+			pcre2_set_heap_limit(ctx, HEAP_KIB));
 	for (size_t i = 0; r >= 0 && i < p->code_patterns.n; i++)
 		r = pattern(s, sub, p->code_patterns.v[i].text, data, ctx);
 	pcre2_match_data_free(data);
@@ -210,7 +211,8 @@ int code_forbidden_commands(
 	shell_words_mark(&words);
 	for (size_t i = 0; r >= 0 && i < words.n; i++)
 		for (size_t k = 0; words.v[i].starts && k < p->code_functions.n; k++)
-			if (strcmp(shell_basename(words.v[i].text), p->code_functions.v[k].text) == 0)
+			if (strcmp(shell_basename(words.v[i].text), p->code_functions.v[k].text) ==
+				0)
 				r = report(s, sub, "code.blocked-function", "blocked_function",
 					bawn_arena_printf(a,
 						"command '%s' is forbidden by "

@@ -266,7 +266,8 @@ static const char *type_name(struct code_walk *w, const struct code_val *t)
 /* []byte("x"), []byte{1, 2}: the text; T{…}: an event. */
 static struct code_val object(struct code_walk *w, const struct code_val *c, size_t n)
 {
-	const struct code_val *t = code_child(c, n, CODE_F_TYPE), *b = code_child(c, n, CODE_F_BODY);
+	const struct code_val *t = code_child(c, n, CODE_F_TYPE),
+			      *b = code_child(c, n, CODE_F_BODY);
 	struct code_val v = {.name = ""};
 	const char *type = type_name(w, t);
 
@@ -290,7 +291,8 @@ static struct code_val object(struct code_walk *w, const struct code_val *c, siz
 	return v;
 }
 
-static bool leave(struct code_walk *w, uint8_t kind, struct code_val *c, size_t n, struct code_val *out)
+static bool leave(
+	struct code_walk *w, uint8_t kind, struct code_val *c, size_t n, struct code_val *out)
 {
 	switch (kind) {
 	case CODE_IMPORT:
@@ -305,7 +307,8 @@ static bool leave(struct code_walk *w, uint8_t kind, struct code_val *c, size_t 
 	case CODE_DOTTED:
 		if (n == 2)
 			out->name = bawn_arena_printf(w->a, "%.120s.%.60s", c[0].name,
-					    code_text(w, c[1].start, c[1].end)) ?: "";
+					    code_text(w, c[1].start, c[1].end))
+					    ?: "";
 		return true;
 	case CODE_NUMBER: /* 'x' */
 		if (out->end - out->start == 3 && w->text[out->start] == '\'') {
@@ -338,8 +341,8 @@ static void unquote(struct code_walk *w, struct code_val *v)
 	code_python.unquote(w, v); /* the escapes are the same */
 }
 
-static const char *context(struct code_walk *w, uint8_t kind, const char *name,
-	const struct code_val *c, size_t n)
+static const char *context(
+	struct code_walk *w, uint8_t kind, const char *name, const struct code_val *c, size_t n)
 {
 	(void)w;
 	(void)c;

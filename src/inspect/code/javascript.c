@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JavaScript, and TypeScript as far as this grammar goes: what its tree says, what its libraries do. */
+/* JavaScript, and TypeScript as far as this grammar goes: what its tree says, what its libraries
+ * do. */
 #include <string.h>
 
 #include "inspect/code/code.h"
@@ -307,7 +308,8 @@ static void import_name(struct code_walk *w, const char *module, const struct co
 		from = &x->items[0];
 		local = &x->items[x->n - 1];
 		v.name = bawn_arena_printf(
-				 w->a, "%.100s.%.80s", module, code_text(w, from->start, from->end)) ?: "";
+				 w->a, "%.100s.%.80s", module, code_text(w, from->start, from->end))
+				 ?: "";
 	}
 	(void)code_var_set(w, 0, w->text + local->start, local->end - local->start, &v);
 }
@@ -334,13 +336,15 @@ static void import(struct code_walk *w, const struct code_val *c, size_t n)
 /* const {a, b: c} = require("x"): members of the module. */
 static bool destructure(struct code_walk *w, const struct code_val *c, size_t n)
 {
-	const struct code_val *l = code_child(c, n, CODE_F_NAME), *r = code_child(c, n, CODE_F_VALUE);
+	const struct code_val *l = code_child(c, n, CODE_F_NAME),
+			      *r = code_child(c, n, CODE_F_VALUE);
 
 	if (!l || !r || l->kind != CODE_PATTERN || w->text[l->start] != '{' || !*r->name)
 		return false;
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct code_val *x = &l->items[i];
-		struct code_val v = {.name = "", .taint = r->taint, .flags = r->flags & CODE_V_HIDDEN};
+		struct code_val v = {
+			.name = "", .taint = r->taint, .flags = r->flags & CODE_V_HIDDEN};
 		const char *key = x->key ? x->key : code_text(w, x->start, x->end);
 		const char *s = w->text + x->start;
 		size_t len = x->end - x->start;
@@ -374,8 +378,7 @@ static void unicode_escape(const char *s, size_t len, size_t *i, struct bawn_buf
 		want = 6;
 	}
 	for (; digits < want && k < len; k++, digits++) {
-		char c = (char)(s[k] | 32);
-		int d = c >= '0' && c <= '9' ? c - '0' : (c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1);
+		int d = code_digit(s[k]);
 
 		if (d < 0)
 			break;
@@ -422,7 +425,8 @@ static void unquote(struct code_walk *w, struct code_val *v)
 	bawn_buf_done(&b);
 }
 
-static bool leave(struct code_walk *w, uint8_t kind, struct code_val *c, size_t n, struct code_val *out)
+static bool leave(
+	struct code_walk *w, uint8_t kind, struct code_val *c, size_t n, struct code_val *out)
 {
 	switch (kind) {
 	case CODE_IMPORT:

@@ -64,8 +64,24 @@ static struct code_val resolve(struct code_walk *w, size_t start, size_t end)
 	v.name = code_text(w, (uint32_t)start, (uint32_t)end);
 	if (var && *var->val.name)
 		v.name = bawn_arena_printf(w->a, "%.80s%.*s", var->val.name,
-				 (int)(end - start - head), s + head) ?: "";
+				 (int)(end - start - head), s + head)
+				 ?: "";
 	return v;
+}
+
+static void literal(struct code_walk *w, struct code_val *v, size_t end)
+{
+	char q = w->text[v->start];
+
+	v->end = (uint32_t)end;
+	w->front->unquote(w, v);
+	v->flags = (uint8_t)(q == '`' ? 0 : CODE_V_EXACT);
+	v->taint = code_taint_of_text(v->str, v->len);
+}
+
+static bool is_quote(char c)
+{
+	return c == '"' || c == '\'' || c == '`';
 }
 
 /* The arguments of a call: literals as they are, everything else unknown. */
@@ -84,19 +100,16 @@ static size_t arguments(struct code_walk *w, size_t i, struct code_val *args)
 		if (fresh && n < ARGS_MAX)
 			args[n++] = (struct code_val){
 				.name = "", .start = (uint32_t)i, .end = (uint32_t)i + 1};
-		if (c == '"' || c == '\'' || c == '`') {
+		if (is_quote(c)) {
 			size_t end = skip_string(w->text, w->len, i);
 
-			if (fresh && n && end > i + 1) {
-				args[n - 1].end = (uint32_t)end;
-				w->front->unquote(w, &args[n - 1]);
-				args[n - 1].flags = (uint8_t)(c == '`' ? 0 : CODE_V_EXACT);
-				args[n - 1].taint = code_taint_of_text(args[n - 1].str, args[n - 1].len);
-			}
+			if (fresh && n && end > i + 1)
+				literal(w, &args[n - 1], end);
 			i = end - 1;
 		}
-		depth += c == '(' || c == '[' || c == '{';
-		if (depth && (c == ')' || c == ']' || c == '}'))
+		if (c && strchr("([{", c))
+			depth++;
+		else if (depth && c && strchr(")]}", c))
 			depth--;
 		fresh = c == ',' && !depth;
 	}
@@ -121,7 +134,7 @@ void code_lex(struct code_walk *w)
 			i = skip;
 			continue;
 		}
-		if (c == '"' || c == '\'' || c == '`') {
+		if (is_quote(c)) {
 			i = skip_string(w->text, w->len, i);
 			continue;
 		}

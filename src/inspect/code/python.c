@@ -512,7 +512,8 @@ static size_t plain_letter(const unsigned char *s, size_t len, char *out)
 	uint32_t cp;
 
 	if (len >= 4 && s[0] == 0xf0 && s[1] == 0x9d) {
-		cp = ((s[0] & 7u) << 18) | ((s[1] & 63u) << 12) | ((s[2] & 63u) << 6) | (s[3] & 63u);
+		cp = ((s[0] & 7u) << 18) | ((s[1] & 63u) << 12) | ((s[2] & 63u) << 6) |
+		     (s[3] & 63u);
 		if (cp < 0x1d400 || cp > 0x1d6a3)
 			return 0;
 		cp = (cp - 0x1d400) % 52;
@@ -555,12 +556,10 @@ static bool odd_ident(struct code_walk *w, struct code_val *out)
 	return true;
 }
 
-static void import_as(struct code_walk *w, const char *module, const struct code_val *at,
-	const char *local, size_t len)
+static void name_module(struct code_walk *w, const char *module, const char *local, size_t len)
 {
 	struct code_val v = {.name = module};
 
-	code_event(w, "import", module, NULL, 0, at);
 	(void)code_var_set(w, w->scope, local, len, &v);
 }
 
@@ -573,14 +572,17 @@ static void import_plain(struct code_walk *w, const struct code_val *c, size_t n
 		if (c[i].kind == CODE_ALIAS && c[i].n == 2) {
 			const struct code_val *x = c[i].items;
 
-			import_as(w, code_text(w, x[0].start, x[0].end), &c[i], w->text + x[1].start,
-				x[1].end - x[1].start);
+			const char *module = code_text(w, x[0].start, x[0].end);
+
+			code_event(w, "import", module, NULL, 0, &c[i]);
+			name_module(w, module, w->text + x[1].start, x[1].end - x[1].start);
 		} else if (c[i].kind == CODE_DOTTED) {
 			const char *dot = memchr(s, '.', len);
 
 			top = dot ? (size_t)(dot - s) : len;
 			code_event(w, "import", code_text(w, c[i].start, c[i].end), NULL, 0, &c[i]);
-			import_as(w, code_text(w, c[i].start, c[i].start + (uint32_t)top), &c[i], s, top);
+			name_module(
+				w, code_text(w, c[i].start, c[i].start + (uint32_t)top), s, top);
 		}
 	}
 }
@@ -593,6 +595,7 @@ static void import_from(struct code_walk *w, const struct code_val *c, size_t n)
 	code_event(w, "import", module, NULL, 0, m ? m : c);
 	for (size_t i = 0; i < n; i++) {
 		const struct code_val *x = &c[i], *local = &c[i];
+		const char *name;
 
 		if (c[i].field != CODE_F_NAME)
 			continue;
@@ -600,13 +603,16 @@ static void import_from(struct code_walk *w, const struct code_val *c, size_t n)
 			x = &c[i].items[0];
 			local = &c[i].items[1];
 		}
-		import_as(w,
-			bawn_arena_printf(w->a, "%.100s.%.80s", module, code_text(w, x->start, x->end)) ?: "",
-			&c[i], w->text + local->start, local->end - local->start);
+		name = bawn_arena_printf(
+			       w->a, "%.100s.%.80s", module, code_text(w, x->start, x->end))
+			       ?: "";
+		code_event(w, "import", name, NULL, 0, &c[i]);
+		name_module(w, name, w->text + local->start, local->end - local->start);
 	}
 }
 
-static bool leave(struct code_walk *w, uint8_t kind, struct code_val *c, size_t n, struct code_val *out)
+static bool leave(
+	struct code_walk *w, uint8_t kind, struct code_val *c, size_t n, struct code_val *out)
 {
 	switch (kind) {
 	case CODE_IDENT:
@@ -635,37 +641,39 @@ static bool leave(struct code_walk *w, uint8_t kind, struct code_val *c, size_t 
 	}
 }
 
-static size_t escape(const char *s, size_t len, char *out)
+/* Up to `want` digits; returns how many there are. */
+static size_t digits(const char *s, size_t len, size_t want, unsigned base, char *out)
 {
-	static const char from[] = "nrtbfav0", to[] = "\n\r\t\b\f\a\v";
-	const char *k = len > 1 && s[1] ? strchr(from, s[1]) : NULL;
-	size_t digits = 0;
+	size_t n = 0;
 	unsigned x = 0;
 
-	if (len > 1 && (s[1] == 'x' || s[1] == 'u' || s[1] == 'U')) {
-		size_t want = s[1] == 'x' ? 2 : (s[1] == 'u' ? 4 : 8);
+	for (; n < want && n < len; n++) {
+		int d = code_digit(s[n]);
 
-		while (digits < want && 2 + digits < len) {
-			char c = s[2 + digits];
-			int d = c >= '0' && c <= '9' ? c - '0'
-						     : ((c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1);
+		if (d < 0 || (unsigned)d >= base)
+			break;
+		x = x * base + (unsigned)d;
+	}
+	*out = (char)x;
+	return n;
+}
 
-			if (d < 0)
-				break;
-			x = x * 16 + (unsigned)d;
-			digits++;
-		}
-		*out = (char)x;
-		return 2 + digits;
+static size_t escape(const char *s, size_t len, char *out)
+{
+	static const char from[] = "nrtbfav", to[] = "\n\r\t\b\f\a\v";
+	const char *k;
+
+	if (len < 2) {
+		*out = '\\';
+		return 1;
 	}
-	if (len > 1 && s[1] >= '0' && s[1] <= '7') {
-		while (digits < 3 && 1 + digits < len && s[1 + digits] >= '0' && s[1 + digits] <= '7')
-			x = x * 8 + (unsigned)(s[1 + digits++] - '0');
-		*out = (char)x;
-		return 1 + digits;
-	}
-	*out = k ? to[k - from] : (len > 1 ? s[1] : '\\');
-	return len > 1 ? 2 : 1;
+	if (s[1] == 'x' || s[1] == 'u' || s[1] == 'U')
+		return 2 + digits(s + 2, len - 2, s[1] == 'x' ? 2 : (s[1] == 'u' ? 4 : 8), 16, out);
+	if (s[1] >= '0' && s[1] <= '7')
+		return 1 + digits(s + 1, len - 1, 3, 8, out);
+	k = s[1] ? strchr(from, s[1]) : NULL;
+	*out = k ? to[k - from] : s[1];
+	return 2;
 }
 
 static void unquote(struct code_walk *w, struct code_val *v)
@@ -698,8 +706,8 @@ static void unquote(struct code_walk *w, struct code_val *v)
 }
 
 /* A class that the installation of a package runs. */
-static const char *context(struct code_walk *w, uint8_t kind, const char *name,
-	const struct code_val *c, size_t n)
+static const char *context(
+	struct code_walk *w, uint8_t kind, const char *name, const struct code_val *c, size_t n)
 {
 	const struct code_val *s = code_child(c, n, CODE_F_SUPER);
 	static const char *const bases[] = {"install", "develop", "egg_info"};
@@ -713,7 +721,8 @@ static const char *context(struct code_walk *w, uint8_t kind, const char *name,
 	for (uint32_t i = 0; i < s->n; i++) {
 		const char *base = s->items[i].name, *tail = strrchr(base, '.');
 
-		if (!strstr(base, "setuptools") && !strstr(base, "distutils") && !strstr(base, "command"))
+		if (!strstr(base, "setuptools") && !strstr(base, "distutils") &&
+			!strstr(base, "command"))
 			continue;
 		for (size_t k = 0; k < sizeof(bases) / sizeof(bases[0]); k++)
 			if (tail && strcmp(tail + 1, bases[k]) == 0)

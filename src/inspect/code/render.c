@@ -4,13 +4,13 @@
 
 #include "inspect/code/code.h"
 
-#define LINES_MAX  ((size_t)16 << 20)
-#define TEXT_SHOWN 400
+#define LINES_MAX   ((size_t)16 << 20)
+#define TEXT_SHOWN  400
 #define ITEMS_SHOWN 16
-#define EVENT_MAX  2048
-#define BLOB       1000
-#define BLOB_SMALL 200
-#define BLOBS      5
+#define EVENT_MAX   2048
+#define BLOB        1000
+#define BLOB_SMALL  200
+#define BLOBS       5
 
 static void quoted(struct bawn_buf *b, const struct code_val *v)
 {
@@ -96,8 +96,7 @@ static void begin(struct code_walk *w, uint32_t start, uint32_t end)
 		w->failed = true;
 		return;
 	}
-	*e = (struct code_event){
-		.line = (uint32_t)w->lines.len, .start = start, .end = end};
+	*e = (struct code_event){.line = (uint32_t)w->lines.len, .start = start, .end = end};
 }
 
 void code_event(struct code_walk *w, const char *verb, const char *name,
@@ -113,8 +112,8 @@ void code_event(struct code_walk *w, const char *verb, const char *name,
 		bawn_buf_puts(&w->lines, i ? ", " : " ");
 		value(&w->lines, &args[i]);
 	}
-	bawn_buf_printf(&w->lines, " @%s%s\n", code_context(w),
-		at->flags & CODE_V_HIDDEN ? " hidden" : "");
+	bawn_buf_printf(
+		&w->lines, " @%s%s\n", code_context(w), at->flags & CODE_V_HIDDEN ? " hidden" : "");
 	if (!bawn_scan_spend(w->scan, w->lines.len - from))
 		w->spent = true;
 }
@@ -128,9 +127,9 @@ static bool encoded(const struct code_val *v)
 		unsigned char c = (unsigned char)v->str[i];
 
 		spaces += c == ' ';
-		odd += !((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '+' ||
-			c == '/' || c == '=' || c == '_' || c == '-' || c == '\n' || c == '\r' || c == '\\' || c >= 0x80 ||
-			c < 0x20);
+		odd += !((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
+			 c == '+' || c == '/' || c == '=' || c == '_' || c == '-' || c == '\n' ||
+			 c == '\r' || c == '\\' || c >= 0x80 || c < 0x20);
 	}
 	return odd * 20 <= n && spaces * 40 <= n;
 }

@@ -8,15 +8,15 @@
 
 #include "inspect/code/code.h"
 
-#define PUSHED      120 /* spaces in the middle of a line that move code out of sight */
-#define LONG_LINE   2000
-#define NAMES_MANY  12
+#define PUSHED       120 /* spaces in the middle of a line that move code out of sight */
+#define LONG_LINE    2000
+#define NAMES_MANY   12
 #define ESCAPES_MANY 80
 
 struct counts {
-	size_t hex_names;   /* _0x3fa2 */
-	size_t blur_names;  /* lIlIlI, OO0O0, ____ */
-	size_t escapes;     /* \x41 */
+	size_t hex_names;  /* _0x3fa2 */
+	size_t blur_names; /* lIlIlI, OO0O0, ____ */
+	size_t escapes;    /* \x41 */
 	size_t line_max;
 	size_t lines;
 	bool pushed;
@@ -41,8 +41,7 @@ static bool blurred(const char *s, size_t n)
 		o += s[i] == 'O' || s[i] == '0' || s[i] == 'o';
 		u += s[i] == '_';
 	}
-	return (n >= 6 && (l == n || o == n)) || (n >= 3 && u == n) ||
-		(n >= 8 && (l + o + u == n));
+	return (n >= 6 && (l == n || o == n)) || (n >= 3 && u == n) || (n >= 8 && (l + o + u == n));
 }
 
 static size_t name_at(const char *s, size_t len, struct counts *c)
@@ -73,7 +72,8 @@ static void line(const char *s, size_t n, struct counts *c)
 			i++;
 			continue;
 		}
-		if (code && run >= PUSHED && s[i] != '#' && s[i] != '/' && s[i] != '\\' && s[i] != '|' && n - i > 12)
+		if (code && run >= PUSHED && s[i] != '#' && s[i] != '/' && s[i] != '\\' &&
+			s[i] != '|' && n - i > 12)
 			c->pushed = true;
 		code = true;
 		run = 0;
