@@ -472,19 +472,21 @@ static void neighbours(struct view *v)
 bool inject_candidate(const struct inject_sentence *s)
 {
 	uint64_t c = s->classes;
-	uint64_t agent = BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_YOU) | BIT(LEX_USER3);
+	uint64_t addressed = BIT(LEX_YOU) | BIT(LEX_USER3) | BIT(LEX_ME);
 
-	if (s->hits || c & (BIT(LEX_SECRECY) | BIT(LEX_MODE) | BIT(LEX_NEWTASK) | BIT(LEX_PROMPT)))
+	if (s->hits ||
+		c & (BIT(LEX_SECRECY) | BIT(LEX_MODE) | BIT(LEX_NEWTASK) | BIT(LEX_PROMPT) |
+			    BIT(LEX_READER) | BIT(LEX_ROLE)))
 		return true;
-	if (s->n_words < 3)
+	if (s->n_words < 4)
 		return false;
-	if (c & BIT(LEX_OVERRIDE) && c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_YOU)))
+	if (c & BIT(LEX_AGENT) || (c & BIT(LEX_OVERRIDE) && c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_YOU) | BIT(LEX_TASK))))
 		return true;
-	if (c & agent && c & (ACTIONS | BIT(LEX_URGENT) | BIT(LEX_PERMIT)))
+	if (c & addressed && c & (ACTIONS | BIT(LEX_URGENT) | BIT(LEX_PERMIT)))
 		return true;
-	if (c & ACTIONS && c & (OBJECTS | BIT(LEX_TARGET)) && c & (BIT(LEX_TARGET) | BIT(LEX_ME) | BIT(LEX_URGENT)))
+	if (s->command && c & (OBJECTS | BIT(LEX_TARGET) | BIT(LEX_DESPITE) | BIT(LEX_TASK) | BIT(LEX_TOOL) | BIT(LEX_IDENT)))
 		return true;
-	return c & BIT(LEX_ROLE);
+	return c & ACTIONS && c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT));
 }
 
 bool inject_trigger(const struct inject_sentence *s)

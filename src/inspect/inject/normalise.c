@@ -97,9 +97,19 @@ static void region_open(struct norm *n, size_t end, unsigned place)
 		n->stop = end;
 }
 
+/* An empty line, where what was hidden ends: two bytes of the mark that hid it make room. */
+static void gap(struct norm *n)
+{
+	put(n, '\n', 0);
+	put(n, '\n', 0);
+	if (n->len - n->i >= 3 && !memcmp(n->in + n->i, "-->", 3))
+		n->i += 3;
+}
+
 static void regions_close(struct norm *n)
 {
 	size_t kept = 0;
+	bool apart = false;
 
 	n->stop = n->len;
 	for (size_t k = 0; k < n->n_regions; k++) {
@@ -107,6 +117,7 @@ static void regions_close(struct norm *n)
 
 		if (r->end <= n->i) {
 			mark(n, r->start, n->o, r->place);
+			apart |= r->place & (PLACE_HTML_COMMENT | PLACE_HIDDEN);
 			continue;
 		}
 		n->regions[kept++] = *r;
@@ -114,6 +125,8 @@ static void regions_close(struct norm *n)
 			n->stop = r->end;
 	}
 	n->n_regions = kept;
+	if (apart && n->i < n->len)
+		gap(n);
 }
 
 static size_t line_end(const struct norm *n, size_t from)
@@ -395,7 +408,8 @@ static void angle(struct norm *n)
 	if (starts(n, n->i, "<!--")) {
 		size_t end = find(n, "-->", n->i + 4, COMMENT_REACH);
 
-		put(n, '\n', 4);
+		put(n, '\n', 1);
+		put(n, '\n', 3);
 		n->i = blank(n, n->i);
 		region_open(n, end, PLACE_HTML_COMMENT);
 		return;
@@ -415,8 +429,11 @@ static void angle(struct norm *n)
 	else
 		n->i++;
 	n->i += t.len - 1;
-	if (t.place && t.inside)
+	if (t.place && t.inside) {
+		put(n, '\n', 0);
+		put(n, '\n', 0);
 		region_open(n, n->i + t.inside, t.place);
+	}
 }
 
 static void other(struct norm *n)

@@ -237,18 +237,21 @@ static const unsigned char divides[256] = {
 	[']'] = D_APART,
 	['='] = D_APART,
 	['A' ... 'Z'] = D_APART,
+	['0' ... '9'] = D_APART,
 };
 
 /* A line that starts like a list item, a table row, a key or a sentence. */
 static bool line_apart(const char *p, const char *end)
 {
-	if (p == end || divides[(unsigned char)*p] & D_APART)
-		return true;
-	if (*p < '0' || *p > '9')
-		return false;
-	while (p < end && *p >= '0' && *p <= '9')
-		p++;
-	return p < end && (*p == '.' || *p == ')');
+	return p == end || divides[(unsigned char)*p] & D_APART;
+}
+
+/* A quotation mark that starts a value: behind a comma, a colon or a bracket. */
+static bool opens(const char *text, size_t at)
+{
+	while (at && text[at - 1] == ' ')
+		at--;
+	return at && strchr(",:[{(=", text[at - 1]);
 }
 
 /* Whether the D_STOP at `at` ends a sentence. */
@@ -261,7 +264,7 @@ static bool ends(const char *text, size_t at, size_t len)
 	if (c == '|')
 		return true;
 	if (c == '"' || c == '\'')
-		return next == ',' || next == '}' || next == ']' || next == ':';
+		return strchr(",}]:", next) || opens(text, at);
 	return strchr(" \n\"')]}*", next) || (next >= 'A' && next <= 'Z');
 }
 
