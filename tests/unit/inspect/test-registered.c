@@ -45,7 +45,7 @@ static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 static void base64(const char *in, size_t n, const char *last_two, char *out)
 {
 	for (size_t i = 0; i < n; i += 3) {
-		unsigned v = (unsigned char)in[i] << 16;
+		unsigned v = (unsigned)(unsigned char)in[i] << 16;
 
 		v |= i + 1 < n ? (unsigned)(unsigned char)in[i + 1] << 8 : 0;
 		v |= i + 2 < n ? (unsigned char)in[i + 2] : 0;
@@ -204,7 +204,7 @@ TEST(inside_a_terminal_escape_and_split_by_one)
 	base64(SECRET, strlen(SECRET), "+/", enc);
 	(void)snprintf(text, sizeof(text), "\x1b]52;c;%s\a", enc);
 	must_str(SECRET, text, "clipboard");
-	(void)snprintf(text, sizeof(text), "%.10s\x1b]0;title\a%s", WORDS, WORDS + 10);
+	(void)snprintf(text, sizeof(text), "%.10s\x1b]0;title\a%s", WORDS, &WORDS[10]);
 	must_str(WORDS, text, "split by a title");
 }
 

@@ -212,6 +212,11 @@ TEST(actions_follow_the_policy)
 	ASSERT_EQ(bawn_leak_action(&p, &f), BAWN_LEAK_WARN);
 }
 
+TEST(there_are_more_patterns_than_anybody_asks_for)
+{
+	ASSERT_TRUE(bawn_secret_patterns() > 200);
+}
+
 TEST(measures)
 {
 	char out[16];
