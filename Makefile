@@ -23,7 +23,7 @@ bench: ## measure against the peers in one run; writes docs/BENCHMARKS.md
 	@$(MAKE) --no-print-directory build
 	@bench/run.py $(B)
 eval: build ## how good detection is on labelled data (DATA=folder); writes docs/DETECTION.md
-	@tools/eval.py $(B) $(DATA) --out docs/DETECTION.md --classifier-report $(B)/classifier-report.txt
+	@tools/eval.py $(B) $(DATA) --train --out docs/DETECTION.md
 asan: ## the same suite under AddressSanitizer and UBSan
 	@tools/setup.sh test
 	test -d build-asan || CC=clang meson setup build-asan -Db_sanitize=address,undefined >/dev/null

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""eval.py BUILD DATA [--out FILE] [--classifier-report FILE]
+"""eval.py BUILD DATA [--out FILE] [--train]
 
 How good detection is on labelled data: runs BUILD/bawn inspect --batch over DATA/{commands,secrets,code,inject}.jsonl[.gz]
 and prints, per set, the budgets of false positives first, then recall, per source and tier, precision, AUC and how far a
-confidence means what it says. Writes the same as Markdown. Texts are never shown, only counted."""
+confidence means what it says. Writes the same as Markdown. Texts are never shown, only counted. --train trains the injection
+classifier again without each source in turn (tools/train; needs numpy) and scores each source by the model that has not seen it."""
 import argparse
 import collections
 import gzip
+import importlib.util
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -194,12 +197,35 @@ def by_type(rows, scores):
         ([""] + table(["vendor below 80 %", "rows", "recall"], weak) if weak else [])
 
 
+def left_out(build, data):
+    """Rows per source and tier, scored by rules and a model that was trained without the source."""
+    root = pathlib.Path(__file__).resolve().parent
+    rows = read(data / "inject")
+    file = next(p for p in (data / "inject.jsonl.gz", data / "inject.jsonl") if p.exists())
+    scores = build / "loso.tsv"
+    subprocess.run(["ninja", "-C", str(build), "--quiet", "tools/train/inject-features"], check=True, stdout=subprocess.DEVNULL)
+    r = subprocess.run([sys.executable, str(root / "train/train-inject.py"), "--data", str(file), "--features",
+                        str(build / "tools/train/inject-features"), "--own", str(root / "train/inject-own.txt"), "--shapes",
+                        str(root.parent / "src/inspect/inject/features.c"), "--lexicon", str(build / "src/inspect/inject-lexicon.h"),
+                        "--scores", str(scores)], stdout=subprocess.PIPE, check=True, text=True)
+    mark = float(re.search(r"together; suspicious \(0\), malicious \(([-0-9.]+)\)", r.stdout)[1])
+    got = dict(line.split("\t") for line in scores.read_text().splitlines())
+    # to the scale of a confidence, for the same tables
+    to = lambda x: MALICIOUS if x >= mark else SUSPICIOUS if x >= 0 else 0.0
+    found = [to(float(got[d["id"]])) for d in rows]
+    spec = next(x[3] for x in SETS if x[0] == "inject")
+    return ["## Injection, leave one source out", "",
+            "Each source is scored by the detector's own rules and a model that was trained without that source; the thresholds come "
+            "from these scores. **These are the figures to expect of data from elsewhere**, as far as the rules were not written "
+            "for this data.", "", *budgets(spec, rows, found), "", *groups(rows, found), ""]
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("build", type=pathlib.Path)
     ap.add_argument("data", type=pathlib.Path)
     ap.add_argument("--out", type=pathlib.Path)
-    ap.add_argument("--classifier-report", type=pathlib.Path)
+    ap.add_argument("--train", action="store_true")
     z = ap.parse_args()
     if not z.data.is_dir():
         sys.exit(f"eval: no folder '{z.data}'; give one with DATA=folder")
@@ -216,10 +242,10 @@ def main():
                   *groups(rows, scores), "", "### Calibration", "", *calibration(rows, scores), ""]
         if name == "secrets":
             lines += ["### By vendor", "", *by_type(rows, scores), ""]
-    if z.classifier_report and z.classifier_report.exists():
-        lines += ["## The injection classifier, leave one source out", "",
-                  "Each source is scored by a model that was trained without it. This is the model alone, without rules.", "", "```",
-                  z.classifier_report.read_text().rstrip(), "```", ""]
+    if z.train and importlib.util.find_spec("numpy"):
+        lines += left_out(z.build, z.data)
+    elif z.train:
+        print("eval: no numpy, so the classifier is not trained without each source", file=sys.stderr)
     lines += ["## Published figures of other systems", "", "From their makers or from papers, on other data: not to be compared row by row.", "",
               PUBLISHED]
     text = "\n".join(lines).rstrip() + "\n"
