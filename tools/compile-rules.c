@@ -586,6 +586,22 @@ static void write_deps(const struct compiler *c, const char *path, const char *o
 	finish(c, f, path);
 }
 
+static void done(struct compiler *c)
+{
+	for (size_t i = 0; i < c->n_examples; i++) {
+		free(c->examples[i].id);
+		free(c->examples[i].lang);
+		free(c->examples[i].text);
+	}
+	for (size_t i = 0; i < c->n_files; i++)
+		free(c->files[i]);
+	free(c->examples);
+	free(c->files);
+	free(c->rules);
+	free(c->flags);
+	free(c->strings.data);
+}
+
 int main(int argc, char **argv)
 {
 	struct compiler c = {.set = "compile-rules"};
@@ -606,5 +622,7 @@ int main(int argc, char **argv)
 	write_set(&c, argv[3]);
 	write_examples(&c, argv[4]);
 	write_deps(&c, argv[5], argv[3], dir);
-	return 0; /* the rest goes with the process */
+	done(&c);
+	free(dir);
+	return 0;
 }

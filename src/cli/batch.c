@@ -23,6 +23,7 @@ struct batch {
 	enum bawn_kind kind;
 	struct bawn_inspector *inspector;
 	struct bawn_buf in;
+	size_t looked; /* bytes of `in` that hold no end of a line */
 	bool failed;
 };
 
@@ -150,7 +151,8 @@ static int lines(struct batch *b, bool last, struct bawn_error *err)
 
 	while (!r && at < b->in.len) {
 		const char *line = b->in.data + at;
-		const char *end = memchr(line, '\n', b->in.len - at);
+		size_t from = b->looked > at ? b->looked : at;
+		const char *end = memchr(b->in.data + from, '\n', b->in.len - from);
 		size_t len = end ? (size_t)(end - line) : b->in.len - at;
 
 		if (!end && !last)
@@ -161,14 +163,16 @@ static int lines(struct batch *b, bool last, struct bawn_error *err)
 		if (!r && b->cli->out.len >= OUT_FLUSH)
 			r = cli_flush(b->cli, err);
 	}
-	memmove(b->in.data, b->in.data + at, b->in.len - at);
+	if (at)
+		memmove(b->in.data, b->in.data + at, b->in.len - at);
 	b->in.len -= at;
+	b->looked = b->in.len;
 	return r ? r : cli_flush(b->cli, err);
 }
 
 static int read_some(struct batch *b, struct bawn_error *err)
 {
-	char chunk[READ_SIZE / 8];
+	static char chunk[READ_SIZE];
 	ssize_t n;
 
 	do

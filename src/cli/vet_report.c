@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/vet.h"
+#include "inspect/code/violations.h"
 
 static enum cli_colour colour_of(enum bawn_severity level)
 {
@@ -44,7 +45,7 @@ static void text_finding(struct vet *v, const struct vet_file *f, size_t i)
 		cli_colour(on, colour_of(x->level)),
 		v->verify ? severity(v, x) : bawn_severity_name(x->level),
 		cli_colour(on, CLI_PLAIN));
-	cli_puts_safe(b, v->verify ? x->category : x->rule);
+	cli_puts_safe(b, v->verify ? bawn_violation_type(x) : x->rule);
 	bawn_buf_puts(b, ": ");
 	cli_puts_safe(b, x->message);
 	if (v->verify) {
@@ -90,7 +91,7 @@ static void json_finding(struct vet *v, const struct vet_file *f, size_t i)
 	bawn_buf_puts(b, "{");
 	if (v->verify) {
 		cli_json_key(b, "type");
-		cli_json_str(b, x->category);
+		cli_json_str(b, bawn_violation_type(x));
 		cli_json_key(b, "severity");
 		cli_json_str(b, severity(v, x));
 		cli_json_key(b, "code");
@@ -157,7 +158,7 @@ void vet_report_begin(struct vet *v)
 		return;
 	bawn_buf_puts(b, "{");
 	cli_json_key(b, "schema");
-	cli_json_str(b, v->verify ? "bawn/verify/v1" : "bawn/inspect/v1");
+	cli_json_str(b, v->verify ? "bawn/code/v1" : "bawn/inspect/v1");
 	cli_json_key(b, "files");
 	bawn_buf_puts(b, "[");
 }

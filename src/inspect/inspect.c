@@ -11,6 +11,9 @@ static const struct bawn_detector *const detectors[] = {
 	&bawn_detector_operator,
 	&bawn_detector_secret,
 	&bawn_detector_shell,
+	&bawn_detector_code,
+	&bawn_detector_shell,
+	&bawn_detector_inject,
 };
 
 const struct bawn_detector *bawn_detector_at(size_t i)

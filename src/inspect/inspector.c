@@ -334,7 +334,7 @@ int bawn_inspector_stream(
 	struct bawn_inspector *i, const struct bawn_stream_options *o, struct bawn_error *err)
 {
 	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
-	struct wire_answer w;
+	struct wire_answer w = {0};
 	int r;
 
 	if (!a)
@@ -500,7 +500,8 @@ int bawn_inspect_call(struct bawn_arena *a, const struct bawn_policy *p, const s
 	_cleanup_inspector_ struct bawn_inspector *i = NULL;
 	int r = bawn_inspector_new(p, &i, err);
 
-	if (!r)
-		r = bawn_inspector_submit_call(i, c, err);
+	if (r < 0 || !i)
+		return r;
+	r = bawn_inspector_submit_call(i, c, err);
 	return r < 0 ? r : bawn_inspector_collect(i, a, out, err);
 }

@@ -25,7 +25,7 @@ static struct value name_of(const struct candidate *c)
 
 	while (from && c->whole_start - from < NAME_MAX_LEN && name_char(c->text[from - 1]))
 		from--;
-	while (to < c->whole_end && name_char(c->text[to]))
+	while (to < c->start && name_char(c->text[to]))
 		to++;
 	return (struct value){c->text + from, to - from};
 }
@@ -111,35 +111,49 @@ static bool strong_password(struct value v)
 	       value_entropy(v) >= 3.1 && !value_common_password(v);
 }
 
-/* Sets the span of the value. */
+/* Base64 of words is no key. */
+static bool hides_words(struct value v)
+{
+	char text[VALUE_MAX];
+	long n = value_base64(v, text, sizeof(text));
+
+	for (long i = 0; i < n; i++)
+		if ((unsigned char)text[i] < ' ' || (unsigned char)text[i] >= 0x7f)
+			return false;
+	return n > 0 && value_wordlike((struct value){text, (size_t)n});
+}
+
+/* The rule gives the first characters of the value; find its end. */
 static bool find_value(struct candidate *c)
 {
-	char last = c->text[c->whole_end - 1], op = last;
-	char open = value_char_in(last, "\"'`") ? last : 0;
-	size_t i = c->whole_end;
+	char open = c->text[c->start - 1];
+	size_t i = c->start;
+	char op;
 
-	while (i > c->whole_start && value_char_in(c->text[i - 1], " \t\"'`"))
+	if (!value_char_in(open, "\"'`"))
+		open = 0;
+	while (i > c->whole_start + 1 && value_char_in(c->text[i - 1], " \t\r\n\"'`"))
 		i--;
 	op = c->text[i - 1];
 	if ((op == '(' || op == ',') && !open)
 		return false;
-	if (op == '>' && !open && i >= 2 && c->text[i - 2] != '=')
+	if (op == '>' && !open && c->text[i - 2] != '=')
 		open = '>';
-	c->start = c->whole_end;
 	c->end = value_end(c, open);
 	return c->end > c->start;
 }
 
 bool check_assigned(struct candidate *c)
 {
-	struct value name = name_of(c), v;
+	struct value name, v;
 
-	if (name_harmless(name) || !find_value(c))
+	if (!find_value(c))
 		return false;
 	v = candidate_value(c);
-	if (value_masked(v, MASK_STRICT) || value_wordlike(v) || looks_structural(v))
+	if (!value_has_digit(v) || value_masked(v, MASK_STRICT) || value_wordlike(v))
 		return false;
-	if (name_is_password(name))
-		return strong_password(v);
-	return strong_token(name, v);
+	name = name_of(c);
+	if (!(name_is_password(name) ? strong_password(v) : strong_token(name, v)))
+		return false;
+	return !looks_structural(v) && !hides_words(v) && !name_harmless(name);
 }

@@ -75,7 +75,7 @@ static bool free_on_left(const char *t, size_t at)
 
 bool candidate_stands_free(const struct candidate *c, bool right_only)
 {
-	char next = c->end < c->len ? c->text[c->end] : ' ';
+	char next = candidate_next(c);
 
 	if (alnum(next) || next == '_')
 		return false;
@@ -92,10 +92,11 @@ bool candidate_stands_free(const struct candidate *c, bool right_only)
 
 static bool check_aws_id(struct candidate *c)
 {
-	struct value v = candidate_value(c);
+	struct value v = candidate_value(c), rest = {v.p + 4, v.len - 4};
 
 	/* ASIA, ABIA and ACCA also begin words in capitals */
-	return !memcmp(v.p, "AKIA", 4) || value_has_digit((struct value){v.p + 4, v.len - 4});
+	return !value_has_word(v, "EXAMPLE") &&
+	       (!memcmp(v.p, "AKIA", 4) || value_has_digit(rest) || !value_wordlike(v));
 }
 
 static uint32_t crc32_of(const char *p, size_t n)
@@ -131,7 +132,7 @@ static bool check_crc62(struct candidate *c)
 static bool check_gitlab(struct candidate *c)
 {
 	struct value v = candidate_value(c);
-	char next = c->end < c->len ? c->text[c->end] : ' ';
+	char next = candidate_next(c);
 	const char *dash = memchr(v.p, '-', v.len);
 
 	/* a hyphen belongs to the alphabet, so one behind the end makes it another length */
@@ -144,8 +145,8 @@ static bool check_gitlab(struct candidate *c)
 static bool check_azure_secret(struct candidate *c)
 {
 	struct value v = candidate_value(c);
-	char before = c->start ? c->text[c->start - 1] : ' ';
-	char next = c->end < c->len ? c->text[c->end] : ' ';
+	char before = candidate_prev(c);
+	char next = candidate_next(c);
 
 	if (next == '~' || (next == '-' && c->len - c->end > 1 && alnum(c->text[c->end + 1])))
 		return false;
@@ -217,7 +218,8 @@ static bool check_jwt(struct candidate *c)
 static bool weak_password(struct value v)
 {
 	return value_common_password(v) || value_masked(v, MASK_STRICT) ||
-	       value_has_word(v, "password|passwd|secret|changeme|your|my_|token") ||
+	       (value_classes(v) < 3 &&
+		       value_has_word(v, "password|passwd|secret|changeme|your|my_|token")) ||
 	       v.p[0] == '$' || v.p[0] == '%' || v.p[0] == '[' || v.p[0] == '(' || v.p[0] == '&';
 }
 
@@ -270,7 +272,9 @@ static bool check_bearer(struct candidate *c)
 
 	if (value_masked(v, MASK_STRICT) || value_wordlike(v) || !value_has_digit(v))
 		return false;
-	if (value_is_uuid(v) || value_has_word(v, "token|secret|apikey|api_key|api-key|access_"))
+	if (value_has_word(v, "token|secret|apikey|api_key|api-key|access_"))
+		return false;
+	if (value_is_uuid(v) && !bawn_rule_arg(&bawn_rules_secret, c->rule, "uuid"))
 		return false;
 	return value_entropy(v) >= (value_is_hex(v) ? 2.8 : 3.3);
 }
@@ -340,6 +344,18 @@ static bool check_pem(struct candidate *c)
 	return true;
 }
 
+/* The header of a PEM block in base64 says whether the key is private. */
+static bool check_pem64(struct candidate *c)
+{
+	struct value v = candidate_value(c);
+	char text[96];
+	long n;
+
+	v.len = v.len < 128 ? v.len / 4 * 4 : 128;
+	n = value_base64(v, text, sizeof(text));
+	return n > 0 && value_has_word((struct value){text, (size_t)n}, "PRIVATE KEY");
+}
+
 bool check_named(const char *name, struct candidate *c)
 {
 	static const struct {
@@ -358,6 +374,7 @@ bool check_named(const char *name, struct candidate *c)
 		{"pair", check_pair},
 		{"password", check_password},
 		{"pem", check_pem},
+		{"pem64", check_pem64},
 		{"slack-hook", check_slack_hook},
 		{"url", check_url},
 	};

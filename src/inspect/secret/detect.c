@@ -60,6 +60,17 @@ static enum mask_rule mask_of(const struct candidate *c)
 	return !strcmp(mask, "weak") ? MASK_WEAK : MASK_NONE;
 }
 
+static bool mixed(struct value v)
+{
+	bool upper = false, low = false;
+
+	for (size_t i = 0; i < v.len; i++) {
+		upper |= v.p[i] >= 'A' && v.p[i] <= 'Z';
+		low |= v.p[i] >= 'a' && v.p[i] <= 'z';
+	}
+	return upper && low && value_has_digit(v);
+}
+
 static bool random_enough(const struct candidate *c)
 {
 	struct value v = candidate_value(c);
@@ -72,7 +83,31 @@ static bool random_enough(const struct candidate *c)
 		return false;
 	if (arg(c, "digit") && !value_has_digit(v))
 		return false;
+	if (arg(c, "mixed") && !mixed(v))
+		return false;
 	return !arg(c, "random") || !value_wordlike(v);
+}
+
+static bool letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* The word that gives the context is one: "okta" is none in "rookTable". */
+static bool word_starts(const struct candidate *c)
+{
+	const char *first = c->text + c->whole_start;
+
+	if (!c->whole_start || c->whole_start == c->start || !letter(first[-1]) || !letter(*first))
+		return true;
+	return first[-1] >= 'a' && *first <= 'Z';
+}
+
+/* A digest says of which kind it is. */
+static bool is_digest(const struct candidate *c)
+{
+	return value_has_word(candidate_before(c, c->start, 7),
+		"h1:|sha1-|sha1:|sha256-|sha256:|sha384-|sha384:|sha512-|sha512:|md5:|md5-|base64,");
 }
 
 static bool plausible(struct candidate *c)
@@ -82,7 +117,9 @@ static bool plausible(struct candidate *c)
 
 	/* these find the value themselves or know better what may stand in it */
 	if (!strcmp(check, "assigned") || !strcmp(check, "pem"))
-		return check_named(check, c);
+		return check_named(check, c) && !is_digest(c);
+	if (!word_starts(c) || is_digest(c))
+		return false;
 	if (!candidate_stands_free(c, arg(c, "bound")))
 		return false;
 	if (value_masked(candidate_value(c), mask_of(c)) || !random_enough(c))

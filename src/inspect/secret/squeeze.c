@@ -147,8 +147,10 @@ static void skip_escape(struct squeeze *s)
 			(unsigned char)s->text[i] < '@')
 			i++;
 		s->at = i < stop ? i + 1 : i;
-	} else if (s->plain &&
-		   (kind == ']' || kind == 'P' || kind == '_' || kind == '^' || kind == 'X')) {
+	} else if (kind == ']' || kind == 'P' || kind == '_' || kind == '^' || kind == 'X') {
+		s->decoded = true;
+		if (!s->plain)
+			return;
 		while (i < stop && s->text[i] != '\a' && s->text[i] != ESC && s->text[i] != '\n')
 			i++;
 		if (i + 1 < stop && s->text[i] == ESC && s->text[i + 1] == '\\')
@@ -178,6 +180,8 @@ unsigned squeeze_next(struct squeeze *s)
 			v = backslash(s);
 		else
 			v = ampersand(s);
+		/* \n and the like are one letter, which is not worth another look */
+		s->decoded |= s->at > s->start + 2;
 		if (v != SQUEEZE_NONE)
 			return v;
 	}

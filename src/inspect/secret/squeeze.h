@@ -23,6 +23,7 @@ struct squeeze {
 	size_t at;    /* the next byte to look at */
 	size_t start; /* where the last symbol began */
 	bool plain;   /* escapes are not decoded, their signs are separators */
+	bool decoded; /* set when an escape was decoded that plain mode would read otherwise */
 };
 
 /* The next symbol, or SQUEEZE_NONE. */

@@ -64,8 +64,10 @@ static double log2_of(size_t n)
 	unsigned whole = 63u - (unsigned)__builtin_clzll((unsigned long long)n);
 	double x = (double)n / (double)((uint64_t)1 << whole);
 	double bits = (double)whole;
+	double bit = 1.0;
 
-	for (double bit = 0.5; bit > 0.0005; bit /= 2) {
+	for (int i = 0; i < 10; i++) {
+		bit /= 2.0;
 		x *= x;
 		if (x >= 2.0) {
 			x /= 2.0;
@@ -179,20 +181,24 @@ static size_t longest_run(struct value v, char *which)
 	return best;
 }
 
-/* The longest stretch that counts up or down by one, as abcdef or 98765. */
-static size_t longest_count(struct value v, int step)
+/* How many characters belong to stretches that count up, as abcdef or 12345. */
+static size_t counting(struct value v)
 {
-	size_t best = 0, run = 0;
+	size_t sum = 0, run = 0;
 
-	for (size_t i = 0; i < v.len; i++) {
-		bool next = i && (lower(v.p[i]) == lower(v.p[i - 1]) + step ||
-					 (step == 1 && v.p[i] == '0' && v.p[i - 1] == '9'));
+	for (size_t i = 0; i <= v.len; i++) {
+		bool next = i && i < v.len &&
+			    (lower(v.p[i]) == lower(v.p[i - 1]) + 1 ||
+				    (v.p[i] == '0' && v.p[i - 1] == '9'));
 
-		run = next ? run + 1 : 1;
-		if (run > best)
-			best = run;
+		if (next) {
+			run++;
+			continue;
+		}
+		sum += run >= 4 ? run : 0;
+		run = 1;
 	}
-	return best;
+	return sum;
 }
 
 /* The last two thirds repeat a short unit. */
@@ -238,17 +244,16 @@ bool value_masked(struct value v, enum mask_rule rule)
 	if (rule == MASK_WEAK)
 		return false;
 	run = longest_run(v, &c);
-	if (run >= 6 && run * 5 >= v.len * 2)
+	if (run >= 6 && run * (run >= 10 ? 4 : 3) >= v.len)
 		return true;
-	if (longest_count(v, 1) >= 12 || longest_count(v, 1) * 2 >= v.len + 1)
+	if (counting(v) * 2 >= v.len + 1)
 		return true;
 	if (periodic(v))
 		return true;
 	return value_has_word(v,
 		"example|placeholder|your-|your_|yourtoken|yourkey|yoursecret|changeme|change-me|"
 		"change_me|replaceme|replace_|replace-|redacted|insert_|insert-|dummy|goeshere|"
-		"_here|-here|tokenhere|keyhere|xxxxx|notareal|not_a_real|not-a-real|"
-		"abcdefghij|0123456789|1234567890");
+		"_here|-here|tokenhere|keyhere|xxxxx|notareal|not_a_real|not-a-real");
 }
 
 bool value_common_password(struct value v)

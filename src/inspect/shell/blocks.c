@@ -10,6 +10,8 @@
 
 #define LOOP_ITEMS 24
 #define LOOP_BODY  2048
+#define BLOCKS_MAX 64
+#define ROUNDS_MAX 512
 
 struct sh_command *sh_command_now(struct sh *s, struct sh_reader *r)
 {
@@ -36,6 +38,8 @@ int sh_block_begin(struct sh *s, struct sh_reader *r, enum sh_block_kind kind)
 		.body = r->i,
 		.out = sh_text(""),
 	};
+	if (r->n_blocks > BLOCKS_MAX)
+		s->deep = true;
 	if (r->n_blocks > 1 && !b->piped) {
 		b->in = b[-1].in;
 		b->piped = b[-1].piped;
@@ -105,14 +109,17 @@ static int run_rounds(struct sh *s, struct sh_reader *r, const struct sh_block *
 	struct sh_reader *c;
 	int rc;
 
-	if (b->function || !b->name || b->list.n < 2 || n > LOOP_BODY || s->depth > 4)
+	if (b->function || !b->name || b->list.n < 2 || n > LOOP_BODY || s->depth > 4 ||
+		s->runs > ROUNDS_MAX)
 		return 0;
 	text = rounds(s, r, b, n);
 	if (!text || !bawn_scan_spend(s->scan, strlen(text)))
 		return 0;
 	rc = sh_push(s, SH_MODE_SCRIPT, text, strlen(text), &c);
-	if (rc == SH_STEP_CHILD)
+	if (rc == SH_STEP_CHILD) {
 		r->wait = SH_WAIT_LOOP;
+		c->again = true;
+	}
 	return rc;
 }
 
@@ -209,13 +216,17 @@ static int block_command_end(struct sh *s, struct sh_reader *r, struct sh_comman
 			continue;
 		again = in.taint || in.known;
 	}
-	rc = sh_command_after(s, r);
+	c->line = "";
+	rc = sh_vet(s, c);
+	if (rc == 0)
+		rc = sh_command_after(s, r);
 	if (rc != 0 || !again || to - from > 4 * LOOP_BODY || s->depth > 4)
 		return rc;
 	rc = sh_push(s, SH_MODE_SCRIPT, r->t + from, to - from, &child);
 	if (rc == SH_STEP_CHILD) {
 		/* the text ends with the word that closed the block, which is then no block */
 		child->in = in;
+		child->again = true;
 		r->wait = SH_WAIT_LOOP;
 	}
 	return rc;

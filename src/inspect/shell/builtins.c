@@ -83,14 +83,9 @@ static int alias(struct sh *s, const struct sh_command *c)
 /* The words as one script: eval, trap. */
 static int run_words(struct sh *s, struct sh_command *c, size_t from, size_t to)
 {
-	struct sh_data all = sh_text("");
+	struct sh_data all = sh_join_words(s, &c->args, from, to, ' ');
 	int rc;
 
-	for (size_t i = from; i < to; i++) {
-		if (i > from)
-			all = sh_join_data(s, all, sh_text(" "));
-		all = sh_join_data(s, all, data_of(&c->args.v[i], c->args.v[i].text));
-	}
 	rc = sh_vet_execution(s, c, &all);
 	if (rc < 0 || !all.len)
 		return rc;

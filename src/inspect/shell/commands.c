@@ -112,7 +112,15 @@ static const char *without_unknown(struct sh *s, const char *t)
 static int plain_program(struct sh *s, struct sh_command *c)
 {
 	struct sh_word *w = &c->args.v[0];
-	const char *base, *x;
+	const char *base, *x = NULL;
+	bool hidden;
+	static const struct sh_found f = {
+		.rule = "command.hidden-name",
+		.category = "obfuscation",
+		.means = "hides the name of the program; write it plainly",
+		.level = BAWN_SEV_HIGH,
+		.confidence = 0.5,
+	};
 
 	c->path = w->text;
 	if (!w->known && strchr(w->text, '$')) {
@@ -128,8 +136,9 @@ static int plain_program(struct sh *s, struct sh_command *c)
 	}
 	if (!strcmp(w->text, "/") || base[0] == '/')
 		base = w->text;
+	hidden = w->known && !s->script && (w->pieced || (strpbrk(c->path, "?[") && x));
 	w->text = base;
-	return 0;
+	return hidden ? sh_report(s, c, &f) : 0;
 }
 
 /* A name that the text itself defined. */
@@ -162,6 +171,7 @@ static int call_function(struct sh *s, struct sh_reader *r, struct sh_command *c
 		f->alias ? NULL : &rest);
 	if (rc == SH_STEP_CHILD) {
 		f->busy = true;
+		s->top->again = true;
 		s->top->func = f;
 	}
 	(void)r;
@@ -268,7 +278,8 @@ int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 	bool hit = false;
 	int rc;
 
-	s->commands++;
+	if (!r->again && ++s->commands > s->most)
+		s->most = s->commands;
 	if (!c->args.n)
 		return bare(s, c);
 	input(s, c);
@@ -280,17 +291,14 @@ int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 	rc = sh_unwrap(s, c, &in);
 	if (rc < 0)
 		return rc;
-	if (c->args.n)
-		rc = sh_builtin(s, r, c, &hit);
-	if (rc != 0)
-		return rc;
-	if (!hit)
-		rc = sh_find_inner(s, c, &in);
+	rc = make_line(s, c);
 	if (rc == 0)
-		rc = make_line(s, c);
+		rc = sh_find_inner(s, c, &in);
 	if (rc == 0 && c->args.n)
 		rc = sh_model(s, c);
 	if (rc == 0)
 		rc = sh_vet(s, c);
-	return rc < 0 ? rc : push_inners(s, c, &in);
+	if (rc == 0 && c->args.n)
+		rc = sh_builtin(s, r, c, &hit);
+	return rc != 0 || hit ? rc : push_inners(s, c, &in);
 }

@@ -39,8 +39,9 @@ struct sh_data sh_join_data(struct sh *s, struct sh_data a, struct sh_data b)
 		r.known = r.known && !a.len;
 		return r;
 	}
-	t = bawn_arena_alloc(s->a, a.len + b.len + 1);
-	if (!t || !bawn_scan_spend(s->scan, a.len + b.len)) {
+	t = bawn_scan_spend(s->scan, a.len + b.len) ? bawn_arena_alloc(s->a, a.len + b.len + 1)
+						    : NULL;
+	if (!t) {
 		r.known = false;
 		return r;
 	}
@@ -49,6 +50,41 @@ struct sh_data sh_join_data(struct sh *s, struct sh_data a, struct sh_data b)
 	t[a.len + b.len] = 0;
 	r.text = t;
 	r.len = a.len + b.len;
+	return r;
+}
+
+struct sh_data sh_join_words(
+	struct sh *s, const struct sh_words *w, size_t from, size_t to, char sep)
+{
+	struct sh_data r = {.text = "", .known = true};
+	size_t n = 1, k = 0;
+	char *t;
+
+	for (size_t i = from; i < to; i++) {
+		const struct sh_word *x = &w->v[i];
+
+		n += strlen(x->text) + 1;
+		r.known = r.known && x->known;
+		r.taint |= x->taint;
+		r.from = r.from ? r.from : x->from;
+		r.url = r.url ? r.url : x->url;
+	}
+	t = bawn_scan_spend(s->scan, n) ? bawn_arena_alloc(s->a, n) : NULL;
+	if (!t) {
+		r.known = false;
+		return r;
+	}
+	for (size_t i = from; i < to; i++) {
+		size_t len = strlen(w->v[i].text);
+
+		if (i > from)
+			t[k++] = sep;
+		memcpy(t + k, w->v[i].text, len);
+		k += len;
+	}
+	t[k] = 0;
+	r.text = t;
+	r.len = k;
 	return r;
 }
 

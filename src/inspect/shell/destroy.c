@@ -35,7 +35,7 @@ static int found(struct sh *s, const struct sh_command *c, const char *rule, con
 	};
 
 	if ((c->how & SH_REMOTE) && conf > 0.3)
-		f.confidence = conf * 0.6;
+		f.confidence = conf * (conf > 0.85 ? 0.8 : 0.6);
 	if (s->script && conf < 0.6)
 		f.confidence = conf * 0.4;
 	return sh_report(s, c, &f);

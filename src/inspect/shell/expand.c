@@ -45,8 +45,10 @@ int sh_put_value(struct sh *s, struct sh_reader *r, const struct sh_data *v, boo
 		char c = v->text[i];
 		int rc;
 
-		if (c == MARK_ITEM || (!dq && (c == ' ' || c == '\t' || c == '\n')))
-			c = dq ? ' ' : MARK_SPLIT;
+		if (c == MARK_ITEM)
+			c = r->mode == SH_MODE_TEXT ? ' ' : MARK_SPLIT;
+		else if (!dq && (c == ' ' || c == '\t' || c == '\n'))
+			c = MARK_SPLIT;
 		rc = sh_put(s, r, &c, 1);
 		if (rc < 0)
 			return rc;
@@ -108,16 +110,7 @@ static struct sh_data all_params(struct sh *s, struct sh_reader *r)
 		v.known = !s->script;
 		return v;
 	}
-	for (size_t i = 0; i < p->params.n; i++) {
-		struct sh_data one = sh_text(p->params.v[i].text);
-
-		one.taint = p->params.v[i].taint;
-		one.from = p->params.v[i].from;
-		if (i)
-			v = sh_join_data(s, v, sh_text("\x05"));
-		v = sh_join_data(s, v, one);
-	}
-	return v;
+	return sh_join_words(s, &p->params, 0, p->params.n, MARK_ITEM);
 }
 
 /* The value of a name; `found` says whether anything is known of it. */
@@ -170,12 +163,15 @@ static int put_variable(struct sh *s, struct sh_reader *r, const char *name, siz
 	if (n == 3 && !memcmp(name, "IFS", 3) && !sh_var_get(s, name, n)) {
 		char c = dq ? ' ' : MARK_SPLIT;
 
+		if (!dq && r->target == SH_TO_ARGS && !memchr(r->wn ? r->w : "", '=', r->wn))
+			s->separator = true;
 		return sh_put(s, r, &c, 1);
 	}
 	v = value_of(s, r, name, n, false, &found);
 	if (!found || (!v.known && !v.len))
 		return put_unknown(s, r, name, n, &v);
 	r->known = r->known && v.known;
+	r->pieces++;
 	return sh_put_value(s, r, &v, dq);
 }
 
@@ -332,6 +328,7 @@ static int put_operated(struct sh *s, struct sh_reader *r, const char *name, siz
 		v = strip(s, v, ops, n);
 	else if (ops[0] == '^' || ops[0] == ',')
 		v = change_case(s, v, ops, n);
+	r->pieces += 2;
 	return sh_put_value(s, r, &v, dq);
 }
 

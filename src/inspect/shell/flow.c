@@ -61,49 +61,183 @@ static bool not_read(const struct sh_command *c, size_t i)
 		return i == 1 || (i == 2 && c->args.v[1].text[0] == '-' && i + 1 < c->args.n);
 	if (sh_is(p, "|ssh|scp|sftp|rsync|sshfs|autossh|ssh-keyscan|"))
 		return sh_is(before, "|-i|-F|-e|-o|") || c->args.v[i].text[0] == '-';
-	return sh_is(before, "|--private-key|--key|--exclude|--exclude-dir|--ignore|-m|--message|"
-			     "--exclude-from|--identity-file|--key-file|--cert|-v|--volume|");
+	return sh_is(before, "|--private-key|--key|--exclude|--exclude-dir|--ignore|--message|"
+			     "--exclude-from|--identity-file|--key-file|--cert|--volume|");
+}
+
+/* For password hashes and the like only these are harmless. */
+static bool never_reads(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+
+	if (!strcmp(p, "git"))
+		return c->args.n < 2 || !sh_is(c->args.v[1].text, "|diff|hash-object|grep|");
+	return sh_is(p, "|ls|stat|test|[|chmod|chown|chgrp|echo|printf|logger|restorecon|getfacl|"
+			"touch|rm|truncate|shred|export|alias|ll|");
+}
+
+#define SURE 0.55 /* from here on a secret is one whoever names it */
+
+struct read {
+	double worst;
+	const char *what;
+};
+
+static void worse(struct read *r, const struct sh_secret *x, double v)
+{
+	if (v <= r->worst)
+		return;
+	r->worst = v;
+	r->what = x->what;
+}
+
+static void read_word(struct sh *s, const struct sh_command *c, size_t i, struct read *r)
+{
+	const struct sh_secret *x = sh_secret_of(s, i ? c->args.v[i].text : c->path);
+	double v;
+
+	if (!x)
+		return;
+	v = (double)x->read;
+	if (v >= SURE ? never_reads(c) || (i && not_read(c, i) && c->args.v[0].text[0] != 's')
+		      : !i || only_names(c) || not_read(c, i))
+		return;
+	worse(r, x, c->how & SH_REMOTE ? v * 0.76 : v);
+}
+
+/* Programs that are told what to read through their input. */
+static void read_input(struct sh *s, const struct sh_command *c, struct read *r)
+{
+	const struct sh_secret *x;
+
+	if (!c->in.len || !sh_is(c->args.n ? c->args.v[0].text : "",
+				   "|cpio|pax|ed|ex|sqlite3|ftp|sftp|tftp|afio|zip|rsync|tar|"))
+		return;
+	x = sh_secret_of(s, c->in.text);
+	if (x && (double)x->read >= 0.4)
+		worse(r, x, (double)x->read);
+}
+
+static int report_read(struct sh *s, const struct sh_command *c, const struct read *r)
+{
+	if (r->worst <= 0)
+		return 0;
+	return found(s, c, "command.read-secret", "credential-access",
+		bawn_arena_printf(s->a, "reads %s", r->what), s->script ? r->worst * 0.8 : r->worst);
+}
+
+int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n)
+{
+	struct read r = {0};
+
+	for (size_t i = 1; i < n && i < c->args.n; i++) {
+		const struct sh_secret *x = sh_secret_of(s, c->args.v[i].text);
+
+		if (x && (double)x->read >= SURE)
+			worse(&r, x, (double)x->read);
+	}
+	return report_read(s, c, &r);
+}
+
+static bool any_of(const char *text, const char *const *list)
+{
+	for (; *list; list++) {
+		if (strstr(text, *list))
+			return true;
+	}
+	return false;
+}
+
+/* A program in another language that reads secrets and talks to the network. */
+static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
+{
+	static const char *const net[] = {"urlopen", "requests.", "http.client", "socket", "fetch(",
+		"http.request", "https.request", "axios", "Net::HTTP", "LWP", "HTTP::", "curl_exec",
+		"fsockopen", "smtplib", "ftplib", "httpx", "aiohttp", "http.post", "URI.open",
+		"file_get_contents('http", "file_get_contents(\"http", "TCPSocket", NULL};
+	static const char *const all[] = {"dict(os.environ)", "=os.environ)", "str(os.environ)",
+		"dumps(os.environ", "stringify(process.env)", "ENV.to_h", "ENV.to_a",
+		"json.dumps(dict(os.environ", "%ENV", "getenv())", "os.environ.copy()", NULL};
+	const struct sh_secret *x = sh_secret_of(s, code);
+
+	if (!any_of(code, net))
+		return 0;
+	if (x && ((x->taint & SH_HARD) || (double)x->read >= 0.3))
+		return found(s, c, "command.exfiltration", "exfiltration",
+			"reads secrets and sends them to another machine", 0.85);
+	if (any_of(code, all))
+		return found(s, c, "command.exfiltration", "exfiltration",
+			"sends the environment to another machine", 0.75);
+	return 0;
+}
+
+int sh_vet_code(struct sh *s, const struct sh_command *c, const char *code)
+{
+	const struct sh_secret *x = sh_secret_of(s, code);
+	struct read r = {0};
+	int rc;
+
+	if (x && (double)x->read >= SURE)
+		worse(&r, x, (double)x->read);
+	rc = report_read(s, c, &r);
+	if (rc == 0)
+		rc = code_leak(s, c, code);
+	return rc < 0 ? rc : sh_vet_fact(s, c, c->args.v[0].text, code);
 }
 
 /* A secret that is read by whatever program. */
 static int vet_read(struct sh *s, const struct sh_command *c)
 {
-	double worst = 0;
-	const char *what = "";
+	struct read r = {0};
 
-	for (size_t i = 1; i < c->args.n; i++) {
-		const struct sh_secret *x = sh_secret_of(s, c->args.v[i].text);
-		double v;
-
-		if (!x || not_read(c, i))
-			continue;
-		v = (double)x->read;
-		/* what is sure to be secret is so for every program; the rest only when it is read
-		 */
-		if (only_names(c))
-			v = 0;
-		if (c->how & SH_REMOTE)
-			v *= 0.6;
-		if (v > worst) {
-			worst = v;
-			what = x->what;
-		}
-	}
+	for (size_t i = 0; i < c->args.n; i++)
+		read_word(s, c, i, &r);
 	for (size_t i = 0; i < c->redirs.n; i++) {
 		const struct sh_secret *x =
 			c->redirs.v[i].kind == SH_IN ? sh_secret_of(s, c->redirs.v[i].path) : NULL;
 
-		if (x && (double)x->read > worst) {
-			worst = (double)x->read;
-			what = x->what;
-		}
+		if (x)
+			worse(&r, x, (double)x->read);
 	}
-	if (worst <= 0)
+	for (size_t i = 0; i < c->assigns.n; i++) {
+		const struct sh_secret *x = sh_secret_of(s, c->assigns.v[i].text);
+
+		if (x && (double)x->read >= SURE && c->args.n)
+			worse(&r, x, (double)x->read);
+	}
+	read_input(s, c, &r);
+	return report_read(s, c, &r);
+}
+
+/* A shell history that is searched for passwords. */
+static int vet_search(struct sh *s, const struct sh_command *c)
+{
+	static const char *const words[] = {"pass", "secret", "token", "key", "PASS", "SECRET"};
+
+	if (!sh_is(c->args.v[0].text, "|grep|egrep|rg|awk|") || !(c->in.taint & SH_SECRET) ||
+		!c->in.from || !strstr(c->in.from, "history"))
 		return 0;
-	if (s->script)
-		worst *= 0.5;
-	return found(s, c, "command.read-secret", "credential-access",
-		bawn_arena_printf(s->a, "reads %s", what), worst);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strstr(c->line, words[i]))
+			return found(s, c, "command.credential-hunt", "credential-access",
+				"searches a shell history for secrets", 0.36);
+	}
+	return 0;
+}
+
+/* Programs in places where anybody can put them. */
+static int vet_place(struct sh *s, const struct sh_command *c)
+{
+	const char *p = c->path ? c->path : "";
+	bool temp = !strncmp(p, "/tmp/", 5) || !strncmp(p, "/var/tmp/", 9) ||
+		    !strncmp(p, "/dev/shm/", 9);
+	bool hidden = temp && strstr(p, "/.");
+	double x = hidden || !strncmp(p, "/dev/shm/", 9) ? 0.45 : c->how & SH_ROOT ? 0.34 : 0.1;
+
+	if (!temp || sh_file_get(s, p, false) || s->script)
+		return 0;
+	return found(s, c, "command.run-from-temp", "execution",
+		"runs a program from a place where anybody can put one", x);
 }
 
 /* Something that is about to leave. */
@@ -112,7 +246,7 @@ struct leak {
 	const char *from;
 	const char *host; /* word that names where it goes */
 	bool transfer;    /* a tool for copying files between one's own machines */
-	bool header;      /* only as a header or a user name */
+	bool lookup;      /* as part of a name that is looked up */
 };
 
 static void take(struct leak *l, unsigned taint, const char *from)
@@ -243,15 +377,18 @@ static void name_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 		const struct sh_word *w = &c->args.v[i];
 		const char *dot = strchr(w->text, '.');
 
-		if (w->text[0] == '-' || w->text[0] == '@' || !w->taint || !dot || !dot[1])
+		if (w->text[0] == '-' || w->text[0] == '@' || !dot || !dot[1])
+			continue;
+		if (strstr(w->text, "$().") || strstr(w->text, "$()-"))
+			take(l, SH_HOST, w->from);
+		else if (!w->taint)
 			continue;
 		take(l, w->taint & ~SH_NET, w->from);
 		if (w->taint & SH_DECODED)
 			take(l, SH_FILE, w->from);
 		l->host = w->text;
+		l->lookup = true;
 	}
-	if (c->how & SH_ARGSIN)
-		take(l, 0, NULL);
 	(void)s;
 }
 
@@ -270,10 +407,12 @@ static double worth(struct sh *s, const struct leak *l)
 		return odd ? 0.72 : 0.2;
 	if (l->taint & SH_ENV)
 		return odd ? 0.92 : 0.8;
+	if ((l->taint & SH_SECRET) && l->from && strstr(l->from, "dump"))
+		return odd ? 0.7 : 0.25;
 	if (l->taint & SH_SECRET)
 		return l->transfer ? (odd ? 0.45 : 0.25) : (odd ? 0.85 : 0.6);
 	if (l->taint & SH_HOST)
-		return odd ? 0.6 : 0.22;
+		return odd ? 0.6 : l->lookup ? 0.42 : 0.22;
 	if (l->taint & SH_FILE)
 		return l->host && sh_host_drop(l->host) ? 0.5 : odd && !l->transfer ? 0.35 : 0;
 	return 0;
@@ -297,6 +436,7 @@ static int vet_tcp(struct sh *s, const struct sh_command *c)
 			s->a, p + 9, slash ? (size_t)(slash - p - 9) : strlen(p + 9));
 		if (!l.host)
 			return sh_no_memory(s);
+		s->past |= SH_PAST_NET;
 		if (shell || sh_is(c->args.n ? c->args.v[0].text : "", "|exec|"))
 			return found(s, c, "command.reverse-shell", "execution",
 				"ties a shell to a network connection", shell ? 0.96 : 0.6);
@@ -349,6 +489,11 @@ static int vet_shell_pipe(struct sh *s, const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
 
+	for (size_t i = 0; sh_is_shell(p) && (s->past & SH_PAST_NET) && i < c->redirs.n; i++) {
+		if (c->redirs.v[i].kind == SH_DUP && !sh_is(c->redirs.v[i].path, "|0|1|2|-|"))
+			return found(s, c, "command.reverse-shell", "execution",
+				"ties a shell to a network connection", 0.95);
+	}
 	if (sh_is_shell(p) && (c->how & SH_STDIN) && (c->how & SH_PIPED) &&
 		!(c->in.known && c->in.len))
 		s->past |= SH_PAST_FIFO;
@@ -394,11 +539,15 @@ int sh_vet_flow(struct sh *s, const struct sh_command *c)
 {
 	int rc = vet_tcp(s, c);
 
+	if (rc == 0)
+		rc = vet_read(s, c);
 	if (rc < 0 || !c->args.n)
 		return rc;
-	rc = vet_read(s, c);
+	rc = vet_leak(s, c);
 	if (rc == 0)
-		rc = vet_leak(s, c);
+		rc = vet_search(s, c);
+	if (rc == 0)
+		rc = vet_place(s, c);
 	if (rc == 0)
 		rc = vet_shell_pipe(s, c);
 	return rc;

@@ -176,8 +176,13 @@ int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct s
 	(void)c;
 	if (!bawn_scan_spend(s->scan, strlen(code)))
 		return 0;
-	for (const char *p = code; *p && found < SH_INNER_MAX - 2; p++) {
+	for (const char *p = code; *p; p++) {
 		int rc;
+
+		if (found > SH_INNER_MAX / 2) {
+			s->deep = true;
+			break;
+		}
 
 		if (*p == '\\' && p[1]) {
 			p++;
@@ -185,7 +190,7 @@ int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct s
 		}
 		if (*p != '"' && *p != '\'' && *p != '`')
 			continue;
-		if (*p == '`' || runs_string(code, p)) {
+		if (in->n < SH_INNER_MAX - 2 && (*p == '`' || runs_string(code, p))) {
 			rc = add_string(s, in, p);
 			if (rc == 0)
 				rc = add_list(s, in, p);
@@ -268,6 +273,8 @@ static int interpreter(
 		d.url = w->url;
 		rc = sh_vet_execution(s, c, &d);
 		if (rc == 0)
+			rc = sh_vet_code(s, c, w->text);
+		if (rc == 0)
 			rc = nested_code(s, c, lang, w->text, strlen(w->text));
 		if (rc == 0)
 			rc = sh_code_inner(s, c, w->text, in);
@@ -278,6 +285,8 @@ static int interpreter(
 	if (c->args.n > 1 && strcmp(c->args.v[1].text, "-") != 0)
 		return 0;
 	rc = sh_vet_execution(s, c, &c->in);
+	if (rc == 0 && c->in.len)
+		rc = sh_vet_code(s, c, c->in.text);
 	if (rc == 0 && c->in.known)
 		rc = nested_code(s, c, lang, c->in.text, c->in.len);
 	return rc < 0 || !c->in.len ? rc : sh_code_inner(s, c, c->in.text, in);
@@ -286,13 +295,22 @@ static int interpreter(
 /* A file that the text itself fetched or wrote, run as a program or given to an interpreter. */
 static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bool script)
 {
-	const char *path = script && c->args.n > 1 ? c->args.v[1].text : c->path;
-	const struct sh_file *f = path ? sh_file_get(s, path, false) : NULL;
+	const char *path = c->path;
+	const struct sh_file *f = NULL;
 	int rc;
+
+	for (size_t i = 1; script && !f && i < c->args.n && i < 4; i++) {
+		path = c->args.v[i].text;
+		f = path[0] != '-' ? sh_file_get(s, path, false) : NULL;
+	}
+	if (!script)
+		f = path ? sh_file_get(s, path, false) : NULL;
 
 	if (!f || (!script && !strchr(path, '/') && !f->exec))
 		return 0;
 	rc = sh_vet_execution(s, c, &f->data);
+	if (rc == 0 && script && f->data.len)
+		rc = sh_vet_code(s, c, f->data.text);
 	if (rc == 0 && !script && f->data.known && f->data.len)
 		(void)add(s, in, f->data.text, 0);
 	return rc;
@@ -351,5 +369,7 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		rc = interpreter(s, c, in, lang);
 		return rc < 0 ? rc : run_file(s, c, in, true);
 	}
+	if (sh_is(p, "|go|gcc|g++|cc|clang|java|javac|rustc|latex|pdflatex|latexmk|cmake|make|swift|"))
+		return run_file(s, c, in, true);
 	return sh_is_shell(p) ? 0 : run_file(s, c, in, false);
 }

@@ -25,7 +25,7 @@ static const char *option(const struct sh_command *c, const char *shorter, const
 	for (size_t i = 1; i < c->args.n; i++) {
 		const char *t = c->args.v[i].text;
 		const char *next = i + 1 < c->args.n ? c->args.v[i + 1].text : NULL;
-		size_t len = strlen(t);
+		const char *in;
 
 		if (n && !strncmp(t, longer, n) && (t[n] == '=' || !t[n]))
 			return t[n] ? t + n + 1 : next;
@@ -35,9 +35,10 @@ static const char *option(const struct sh_command *c, const char *shorter, const
 			return next;
 		if (!strncmp(t, shorter, k))
 			return t + k;
-		/* clustered: -sSLo file */
-		if (len > 2 && len < 8 && t[len - 1] == shorter[k - 1])
-			return next;
+		/* clustered: -sSLo file, -qO- */
+		in = k == 2 ? strchr(t + 1, shorter[1]) : NULL;
+		if (in && in - t < 8)
+			return in[1] ? in + 1 : next;
 	}
 	return NULL;
 }
@@ -96,7 +97,7 @@ static int put_file(
 
 static int echo(struct sh *s, struct sh_command *c)
 {
-	struct sh_data d = sh_text("");
+	struct sh_data d;
 	bool escapes = false, newline = true;
 	size_t i = 1, n;
 
@@ -108,17 +109,7 @@ static int echo(struct sh *s, struct sh_command *c)
 		escapes = escapes || strchr(t, 'e');
 		newline = newline && !strchr(t, 'n');
 	}
-	for (size_t k = i; k < c->args.n; k++) {
-		struct sh_data w = sh_text(c->args.v[k].text);
-
-		w.known = c->args.v[k].known;
-		w.taint = c->args.v[k].taint;
-		w.from = c->args.v[k].from;
-		w.url = c->args.v[k].url;
-		if (k > i)
-			d = sh_join_data(s, d, sh_text(" "));
-		d = sh_join_data(s, d, w);
-	}
+	d = sh_join_words(s, &c->args, i, c->args.n, ' ');
 	if (escapes || strstr(d.text, "\\x") || strstr(d.text, "\\0")) {
 		const char *t = sh_decode_escapes(s->a, d.text, d.len, &n);
 

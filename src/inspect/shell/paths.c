@@ -196,7 +196,7 @@ static const struct sh_secret secrets[] = {
 	{"/Google/Chrome", 0.3f, SH_SECRET, "browser profile"},
 	{"Library/Keychains", 0.5f, BOTH, "keychain"},
 	{"login.keychain", 0.5f, BOTH, "keychain"},
-	{"keyrings/", 0.45f, BOTH, "keyring"},
+	{"share/keyrings/", 0.45f, BOTH, "keyring"},
 	{"kwallet", 0.4f, BOTH, "keyring"},
 	{"Library/Cookies", 0.45f, SH_SECRET, "browser cookies"},
 	{"wallet.dat", 0.5f, BOTH | WORD, "wallet"},
@@ -277,6 +277,23 @@ static bool matches(const struct sh_secret *x, const char *word, const char *hit
 	return !harmless(hit, x->pattern);
 }
 
+/* /etc/sh?dow: a pattern with enough letters that only a secret fits. */
+static const char *glob_secret(const char *word)
+{
+	static const char *const files[] = {"/etc/shadow", "/etc/gshadow", "~/.ssh/id_rsa",
+		"~/.ssh/id_ed25519", "/root/.ssh/id_rsa", "~/.aws/credentials"};
+	const char *base = sh_base(word);
+	size_t letters = 0;
+
+	for (const char *p = base; *p; p++)
+		letters += isalnum((unsigned char)*p) != 0;
+	for (size_t i = 0; letters >= 3 && i < sizeof(files) / sizeof(files[0]); i++) {
+		if (sh_glob_match(word, files[i]))
+			return files[i];
+	}
+	return word;
+}
+
 const struct sh_secret *sh_secret_of(struct sh *s, const char *word)
 {
 	const struct sh_secret *best = NULL;
@@ -286,6 +303,8 @@ const struct sh_secret *sh_secret_of(struct sh *s, const char *word)
 		return NULL;
 	if (s->cwd && word[0] != '-' && word[0] != '/')
 		path = sh_path(s, word);
+	if (strpbrk(path, "?*["))
+		path = glob_secret(path);
 	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
 		const char *hit = strstr(path, secrets[i].pattern);
 

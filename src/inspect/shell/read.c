@@ -33,6 +33,7 @@ int sh_push(struct sh *s, enum sh_mode mode, const char *t, size_t n, struct sh_
 		const struct sh_reader *up = s->top;
 
 		r->how = up->how;
+		r->again = up->again;
 		r->in = up->piped ? up->pipe : up->in;
 		r->bias = up->bias;
 		r->base = up->span ? up->base : up->base + up->cmd_start;
@@ -86,6 +87,7 @@ static struct sh_data trimmed(struct sh *s, struct sh_data d)
 static int give_substitution(struct sh *s, struct sh_reader *p, struct sh_data out)
 {
 	out = trimmed(s, out);
+	p->pieces++;
 	p->known = p->known && out.known;
 	if (!out.known && !out.len) {
 		p->taint |= out.taint;

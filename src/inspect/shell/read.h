@@ -55,6 +55,7 @@ struct sh_block {
 struct sh_reader {
 	struct sh_reader *up;    /* whom the result is for */
 	struct sh_reader *below; /* on the stack */
+	bool again;              /* a text that was read before: rounds of a loop, a function */
 	unsigned pending;        /* readers above that work for the current command */
 	enum sh_mode mode;
 	const char *t;
@@ -75,6 +76,9 @@ struct sh_reader {
 	bool to_pipe; /* the command that waits for its output is followed by | */
 
 	bool word, dq, quoted, known;
+	unsigned pieces; /* expansions that gave something */
+	bool literal;    /* and letters that stood there */
+	bool patched;    /* quotes or escapes inside a run of letters */
 	char *w;
 	size_t wn, wcap;
 	unsigned taint;

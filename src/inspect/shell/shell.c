@@ -9,6 +9,7 @@
 #include "inspect/detectors.h"
 #include "inspect/shell/shell.h"
 
+#define TOO_LONG  131072 /* no shell can be given more in one word */
 #define PARTS_MAX 50 /* commands in one line; more than this no person reads */
 
 static int say(struct sh *s, const char *rule, const char *means, double confidence)
@@ -45,10 +46,16 @@ static int aftermath(struct sh *s, const struct sh_norm *n)
 
 	if (n->odd)
 		rc = say(s, "command.odd-bytes", n->odd, 0.4);
+	if (rc == 0 && s->separator && !s->script)
+		rc = say(s, "command.hidden-blank",
+			"uses $IFS where a blank would do; write the command plainly", 0.45);
 	if (rc == 0 && s->deep)
 		rc = say(s, "command.too-deep",
 			"nested too deeply to be followed; split it into smaller steps", 0.45);
-	if (rc == 0 && !s->script && s->commands > PARTS_MAX)
+	if (rc == 0 && !s->script && n->len > TOO_LONG)
+		rc = say(s, "command.too-long",
+			"longer than a command can be; put it into a file", 0.35);
+	if (rc == 0 && !s->script && s->most > PARTS_MAX)
 		rc = say(s, "command.too-many",
 			"more commands in one line than anybody reads; split it into smaller steps",
 			0.35);

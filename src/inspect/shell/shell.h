@@ -38,6 +38,7 @@ struct sh_word {
 	const char *text;
 	bool known;
 	bool quoted; /* some part was quoted */
+	bool pieced; /* put together in a way that nobody needs: r''m, $a$b, $'\x72m' */
 	unsigned taint;
 	const char *from, *url;
 };
@@ -130,11 +131,12 @@ struct sh {
 	const char *cwd; /* NULL: where it was started */
 	struct sh_reader *top;
 	unsigned depth, runs;
-	size_t commands;
+	size_t commands, most; /* in one line, and in the longest */
 	size_t seen_n, seen_cap;
 	struct sh_seen *seen; /* reported already: a long script does not repeat itself */
 	bool deep;         /* some bound was reached */
 	bool broken;       /* quotes or brackets do not end */
+	bool separator;    /* $IFS stands where a blank would do */
 	unsigned past;     /* SH_PAST_* */
 	const char *past_from;
 };
@@ -150,6 +152,8 @@ int sh_no_memory(struct sh *s);
 struct sh_data sh_text(const char *text);
 struct sh_data sh_unknown(unsigned taint, const char *from);
 struct sh_data sh_join_data(struct sh *s, struct sh_data a, struct sh_data b);
+struct sh_data sh_join_words(
+	struct sh *s, const struct sh_words *w, size_t from, size_t to, char sep);
 const struct sh_var *sh_var_get(const struct sh *s, const char *name, size_t n);
 int sh_var_set(struct sh *s, const char *name, size_t n, struct sh_data v);
 struct sh_file *sh_file_get(struct sh *s, const char *path, bool make);
@@ -206,7 +210,7 @@ struct sh_inner {
 	struct sh_data in;
 	struct sh_data bias; /* where the text came from */
 };
-#define SH_INNER_MAX 8
+#define SH_INNER_MAX 32
 struct sh_inners {
 	struct sh_inner v[SH_INNER_MAX];
 	size_t n;
@@ -277,5 +281,9 @@ int sh_vet(struct sh *s, struct sh_command *c);
 int sh_vet_fact(struct sh *s, const struct sh_command *c, const char *what, const char *word);
 int sh_vet_destroy(struct sh *s, const struct sh_command *c);
 int sh_vet_flow(struct sh *s, const struct sh_command *c);
+/* The first n words, before a wrapper is taken away: only secrets beyond doubt. */
+int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n);
+/* Source code that is run, in whatever language. */
+int sh_vet_code(struct sh *s, const struct sh_command *c, const char *code);
 /* Bytes that reach a shell or an interpreter as its program. */
 int sh_vet_execution(struct sh *s, const struct sh_command *c, const struct sh_data *d);

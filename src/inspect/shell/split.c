@@ -182,8 +182,11 @@ static int add_alternatives(
 static int expand(struct sh *s, const char *text, struct bawn_strlist *done)
 {
 	struct bawn_strlist work = {0};
-	size_t open, close;
+	size_t open, close, groups = 0;
 	int r;
+
+	for (const char *p = text; *p; p++)
+		groups += *p == MARK_OPEN;
 
 	if (bawn_strlist_add(s->a, &work, text) < 0)
 		return sh_no_memory(s);
@@ -192,6 +195,8 @@ static int expand(struct sh *s, const char *text, struct bawn_strlist *done)
 
 		if (!bawn_scan_spend(s->scan, strlen(t)))
 			return 0;
+		if (work.n >= BRACE_MAX && groups > 3)
+			s->deep = true;
 		if (work.n < BRACE_MAX && find_group(t, &open, &close)) {
 			struct bawn_strlist rest = {0};
 

@@ -18,6 +18,18 @@ static char at(const struct sh_reader *r, size_t k)
 	return r->i + k < r->n ? r->t[r->i + k] : 0;
 }
 
+static bool letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* A quote that starts or ends between two letters. */
+static void note_patch(struct sh_reader *r, size_t next)
+{
+	r->patched = r->patched || (r->wn && letter(r->w[r->wn - 1]) && next < r->n &&
+					   (letter(r->t[next]) || strchr("'\"\\", r->t[next])));
+}
+
 static int ansi_string(struct sh *s, struct sh_reader *r)
 {
 	size_t from = r->i + 2, k = from, n = 0;
@@ -31,6 +43,7 @@ static int ansi_string(struct sh *s, struct sh_reader *r)
 	}
 	r->i = k < r->n ? k + 1 : r->n;
 	r->quoted = true;
+	r->patched = r->patched || memchr(r->t + from, '\\', k - (from > k ? k : from));
 	t = sh_decode_escapes(s->a, r->t + (from > k ? k : from), k - (from > k ? k : from), &n);
 	return t ? sh_put(s, r, t, strlen(t)) : sh_no_memory(s);
 }
@@ -40,10 +53,15 @@ static int raw_string(struct sh *s, struct sh_reader *r)
 	const char *from = r->t + r->i + 1, *end = memchr(from, '\'', r->n - r->i - 1);
 	size_t n = end ? (size_t)(end - from) : r->n - r->i - 1;
 
+	int rc;
+
 	s->broken = s->broken || !end;
+	note_patch(r, r->i + 1);
 	r->i += n + 1 + (end != NULL);
 	r->quoted = true;
-	return sh_put(s, r, from, n);
+	rc = sh_put(s, r, from, n);
+	note_patch(r, r->i);
+	return rc;
 }
 
 /* One step between double quotes, or in a text of the same kind. */
@@ -69,6 +87,7 @@ static int quoted_step(struct sh *s, struct sh_reader *r)
 	if (c == '"' && r->dq) {
 		r->dq = false;
 		r->i++;
+		note_patch(r, r->i);
 		return 0;
 	}
 	while (k < r->n && r->t[k] != '$' && r->t[k] != '`' && r->t[k] != '"' && r->t[k] != '\\')
@@ -146,6 +165,7 @@ static int escaped(struct sh *s, struct sh_reader *r)
 	if (!c || c == '\n')
 		return 0;
 	r->quoted = true;
+	r->patched = r->patched || (r->wn && letter(r->w[r->wn - 1]) && letter(c));
 	return sh_put(s, r, &c, 1);
 }
 
@@ -164,6 +184,7 @@ static int word_step(struct sh *s, struct sh_reader *r)
 	case '\'':
 		return raw_string(s, r);
 	case '"':
+		note_patch(r, r->i + 1);
 		r->dq = r->quoted = true;
 		r->i++;
 		return 0;
@@ -198,6 +219,7 @@ static int word_step(struct sh *s, struct sh_reader *r)
 		return mark(s, r, c);
 	default:
 		r->i++;
+		r->literal = true;
 		return sh_put(s, r, &c, 1);
 	}
 }
@@ -440,6 +462,18 @@ static int give_word(struct sh *s, struct sh_reader *r, const struct sh_word *w)
 	}
 }
 
+/* Only letters come out, and yet it was not written as letters. */
+static bool pieced(const struct sh_reader *r)
+{
+	size_t i = 0;
+
+	while (i < r->wn && (letter(r->w[i]) || r->w[i] == MARK_SPLIT))
+		i++;
+	if (r->wn < 2 || !letter(r->w[0]) || (i < r->wn && r->w[i] != MARK_SPLIT))
+		return false;
+	return r->patched || r->pieces > 1 || (r->pieces && r->literal);
+}
+
 int sh_word_end(struct sh *s, struct sh_reader *r)
 {
 	struct sh_word w = {
@@ -459,13 +493,15 @@ int sh_word_end(struct sh *s, struct sh_reader *r)
 	w.text = bawn_arena_strndup(s->a, r->wn ? r->w : "", r->wn);
 	if (!w.text)
 		return sh_no_memory(s);
+	w.pieced = pieced(r);
 	return give_word(s, r, &w);
 }
 
 static int begin_word(struct sh_reader *r)
 {
 	r->word = true;
-	r->dq = r->quoted = false;
+	r->dq = r->quoted = r->literal = r->patched = false;
+	r->pieces = 0;
 	r->known = true;
 	r->wn = 0;
 	r->taint = r->bias.taint;
@@ -531,6 +567,8 @@ static int skip_pattern(struct sh_reader *r)
 static int newline(struct sh *s, struct sh_reader *r)
 {
 	r->i++;
+	if (!r->again)
+		s->commands = 0;
 	if (r->here_next) {
 		r->i = r->here_next;
 		r->here_next = 0;

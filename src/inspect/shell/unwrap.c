@@ -304,14 +304,9 @@ static int quoted_inner(
 static int joined_inner(
 	struct sh *s, const struct sh_command *c, struct sh_inners *in, size_t from, unsigned how)
 {
-	struct sh_data all = sh_text("");
+	struct sh_data all = sh_join_words(s, &c->args, from, c->args.n, ' ');
 	struct sh_inner *x;
 
-	for (size_t i = from; i < c->args.n; i++) {
-		if (i > from)
-			all = sh_join_data(s, all, sh_text(" "));
-		all = sh_join_data(s, all, word_data(&c->args.v[i], c->args.v[i].text));
-	}
 	if (!all.len)
 		return 0;
 	x = sh_inner_add(s, in, all.text);
@@ -433,8 +428,8 @@ static int special(struct sh *s, struct sh_command *c, struct sh_inners *in, boo
 
 int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
-	for (unsigned turn = 0; turn < 64 && c->args.n; turn++) {
-		const char *p = c->args.v[0].text;
+	for (unsigned turn = 0; turn < 32; turn++) {
+		const char *p = c->args.n ? c->args.v[0].text : "";
 		const struct wrapper *w = wrapper_of(p);
 		bool hit;
 		int rc;
@@ -447,10 +442,8 @@ int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in)
 				return 0;
 			}
 		}
-		if (!w) {
-			rc = special(s, c, in, &hit);
-			return rc;
-		}
+		if (!w)
+			return c->args.n ? special(s, c, in, &hit) : 0;
 		if (!strcmp(p, "command") && c->args.n > 1 &&
 			sh_is(c->args.v[1].text, "|-v|-V|-pv|"))
 			return 0;
@@ -458,7 +451,11 @@ int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		if (own_words(w, c) >= c->args.n)
 			return 0;
 		c->how |= w->how;
+		rc = sh_vet_words(s, c, own_words(w, c));
+		if (rc < 0)
+			return rc;
 		drop(c, own_words(w, c));
 	}
+	s->deep = true;
 	return 0;
 }

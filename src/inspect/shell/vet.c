@@ -62,6 +62,7 @@ int sh_report(struct sh *s, const struct sh_command *c, const struct sh_found *f
 struct run {
 	struct sh *s;
 	const struct sh_command *c;
+	const char *line;
 };
 
 static double arg_number(const struct bawn_rule *r, const char *key, double otherwise)
@@ -69,6 +70,23 @@ static double arg_number(const struct bawn_rule *r, const char *key, double othe
 	const char *v = bawn_rule_arg(&bawn_rules_command, r, key);
 
 	return v ? strtod(v, NULL) : otherwise;
+}
+
+/* The conditions that a rule can name in `check`. */
+static bool agrees(const struct bawn_rule *r, const char *line)
+{
+	static const char *const runs[] = {"exec", "eval", "system(", "subprocess", "popen", "spawn",
+		"compile(", "__import__", "Function(", "passthru", "`", NULL};
+	const char *name = bawn_rule_str(&bawn_rules_command, r->check);
+
+	if (!strcmp(name, "also-runs")) {
+		for (size_t i = 0; runs[i]; i++) {
+			if (strstr(line, runs[i]))
+				return true;
+		}
+		return false;
+	}
+	return true;
 }
 
 static int hit(void *data, const struct bawn_match *m)
@@ -84,6 +102,8 @@ static int hit(void *data, const struct bawn_match *m)
 		.level = (enum bawn_severity)r->level,
 	};
 
+	if (!agrees(r, run->line))
+		return 0;
 	if (c->how & SH_REMOTE)
 		conf = arg_number(r, "remote", conf);
 	if (run->s->script)
@@ -96,7 +116,7 @@ static int hit(void *data, const struct bawn_match *m)
 
 static int match(struct sh *s, const struct sh_command *c, const char *line)
 {
-	struct run run = {s, c};
+	struct run run = {s, c, line};
 	size_t n = strlen(line);
 
 	if (!n)
@@ -122,6 +142,62 @@ int sh_vet_fact(
 	return match(s, c, t);
 }
 
+static bool starts(const char *t, const char *const *list)
+{
+	for (; *list; list++) {
+		if (!strncmp(t, *list, strlen(*list)))
+			return true;
+	}
+	return false;
+}
+
+/* What people put into the files that a login reads. */
+static bool usual_setup(const struct sh_data *d)
+{
+	static const char *const usual[] = {"export ", "alias ", "eval ", "source ", ". ", "PATH=",
+		"#", "[ ", "[[ ", "if ", "fi", "then", "else", "autoload", "bind", "setopt", "PS1",
+		"shopt", "unalias", "umask", "ulimit", "HIST", "complete ", "compinit", "zstyle",
+		"plugins", "ZSH", "fpath", "test ", "command -v", "set -o", "function ", "}", " ",
+		"\t", "\n", "$(", "\"$(", NULL};
+	const char *p = d->text;
+
+	if (!d->known || !d->len)
+		return true;
+	while (p && *p) {
+		if (!starts(p, usual) && !strchr("\n", *p))
+			return strncmp(p, "cd ", 3) == 0;
+		p = strchr(p, '\n');
+		p = p ? p + 1 : NULL;
+	}
+	return !strstr(d->text, "curl ") && !strstr(d->text, "wget ") &&
+	       !strstr(d->text, "/dev/tcp") && !strstr(d->text, "base64") &&
+	       !strstr(d->text, "nc ") && !strstr(d->text, "LD_PRELOAD") &&
+	       !strstr(d->text, "alias sudo=");
+}
+
+/* ~/.bashrc and its kin: it depends on what is put there. */
+static int vet_login(struct sh *s, const struct sh_command *c, const char *path)
+{
+	static const char *const files[] = {".bashrc", ".bash_profile", ".profile", ".zshrc",
+		".zprofile", ".zshenv", ".bash_login", ".shrc", ".kshrc", ".cshrc", ".tcshrc",
+		".bash_logout", ".zlogin", "config.fish", ".bash_aliases", NULL};
+	struct sh_found f = {
+		.rule = "command.login-script",
+		.category = "persistence",
+		.means = "makes every login run something",
+		.level = BAWN_SEV_MEDIUM,
+		.confidence = s->script ? 0.15 : 0.38,
+	};
+	const char *base = sh_base(path);
+
+	for (size_t i = 0; files[i]; i++) {
+		if (!strcmp(base, files[i]))
+			return usual_setup(c->writes.n ? &c->in : &c->out) ? 0
+									   : sh_report(s, c, &f);
+	}
+	return 0;
+}
+
 static int vet_writes(struct sh *s, const struct sh_command *c)
 {
 	int rc = 0;
@@ -133,9 +209,14 @@ static int vet_writes(struct sh *s, const struct sh_command *c)
 			!strncmp(d->path, "/dev/udp", 8))
 			rc = sh_vet_fact(s, c, d->kind == SH_APPEND ? "@append" : "@write",
 				sh_path(s, d->path));
+		if (rc == 0 && (d->kind == SH_OUT || d->kind == SH_APPEND))
+			rc = vet_login(s, c, d->path);
 	}
-	for (size_t i = 0; rc == 0 && i < c->writes.n; i++)
+	for (size_t i = 0; rc == 0 && i < c->writes.n; i++) {
 		rc = sh_vet_fact(s, c, "@write", sh_path(s, c->writes.v[i]));
+		if (rc == 0 && sh_is(c->args.v[0].text, "|tee|sponge|"))
+			rc = vet_login(s, c, c->writes.v[i]);
+	}
 	return rc;
 }
 

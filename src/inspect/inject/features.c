@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a sentence looks like to the model. Words alone do not travel from one collection of attacks
+ * to the next; who is addressed, what is asked for, what is to be kept from whom and where the
+ * sentence stands do. So most features are relations between word classes, and the neighbourhood.
+ * The order of the shapes is part of the weights: append, and train again.
+ */
+#include <string.h>
+
+#include "inject-lexicon.h"
+#include "inspect/inject/inject.h"
+
+#define BIT(class) ((uint64_t)1 << (class))
+#define NEAR	   2 /* sentences on each side */
+#define AROUND	   4
+#define PAIR_REACH 6
+#define OBJECTS	   (BIT(LEX_SECRET) | BIT(LEX_PRIVATE))
+#define ACTIONS                                                                              \
+	(BIT(LEX_EXFIL) | BIT(LEX_DESTROY) | BIT(LEX_EXEC) | BIT(LEX_REVEAL) | BIT(LEX_SAY) | \
+		BIT(LEX_PAY) | BIT(LEX_ACT) | BIT(LEX_OVERRIDE) | BIT(LEX_OBEY) | BIT(LEX_TELL))
+
+enum shape {
+	S_PLACE, /* one for each PLACE_* */
+	S_UNSEEN = S_PLACE + PLACE_COUNT,
+	S_HIT, /* one for each family of rules */
+	S_ORDER = S_HIT + 16, /* an order by the class of its verb, ten of them */
+	S_MANY = S_ORDER + 10, /* how many kinds of pressure come together: 2, 3, 4, 5, 6 and more */
+	S_ABOUT = S_MANY + 5, /* density of words about attacks in the text, four steps */
+	S_ORDERS = S_ABOUT + 4, /* of sentences that start with an order */
+	S_YOUS = S_ORDERS + 4,
+	S_AGENTS = S_YOUS + 3,
+	S_LENGTH = S_AGENTS + 3,
+	S_QUOTED_WORD = S_LENGTH + 3, /* a quotation mark behind a word stands before it */
+	S_QUOTED_COLON,		      /* … behind a colon or a bracket */
+	S_QUOTED_BACK,		      /* a backquote */
+	S_MENTIONED,		      /* "example", "such as", words about attacks stand before it */
+	S_FIRST,
+	S_LAST,
+	S_ALONE,    /* nearly nothing else is there */
+	S_ISOLATED, /* nothing around it gives orders or says "you" */
+	S_QUESTION,
+	S_BULLET,
+	S_CAPITALS,
+	S_EXCLAIMS,
+	S_FRAMED, /* by ###, ===, <tag> */
+	S_OVERRIDE_INSTR,
+	S_OVERRIDE_INSTR_ORDER,
+	S_OVERRIDE_PRIOR,
+	S_OVERRIDE_PRIOR_ORDER,
+	S_OVERRIDE_ALL,
+	S_OVERRIDE_ALL_ORDER,
+	S_SECRECY_USER,
+	S_NOT_TELL_USER,
+	S_VOCATIVE,
+	S_IF_AGENT,
+	S_NOTE_AGENT,
+	S_EXFIL_TARGET,
+	S_EXFIL_OBJECT,
+	S_EXFIL_OBJECT_TARGET,
+	S_REVEAL_PROMPT,
+	S_REVEAL_SECRET,
+	S_EXEC_TOOL,
+	S_EXEC_IDENT,
+	S_BEFORE_TASK,
+	S_ORDER_USER,
+	S_USER_OBJECT,
+	S_YOU_MUST,
+	S_AGENT_MUST,
+	S_TASK_COLON,
+	S_ROLE_FIRST,
+	S_YOU_MODE,
+	S_AUTHORITY_COLON,
+	S_AUTHORITY_PERMIT,
+	S_URGENT_ORDER,
+	S_DESPITE_ORDER,
+	S_ALWAYS_ORDER,
+	S_MY_OBJECT_ORDER,
+	S_INSTEAD_ORDER,
+	S_FAKE_ERROR,
+	S_NEW_POLICY,
+	S_UNSEEN_ORDER,
+	S_UNSEEN_YOU,
+	S_UNSEEN_AGENT,
+	S_ISOLATED_ORDER,
+	S_ISOLATED_YOU_ORDER,
+	S_ISOLATED_AGENT,
+	S_ISOLATED_PRESSED, /* three kinds of pressure */
+	S_HIT_QUOTED,
+	S_HIT_ABOUT,
+	S_HIT_ISOLATED,
+	S_HIT_UNSEEN,
+	S_HITS_TWO,
+	S_NEAR_HIT,
+	S_NEAR_ORDER,
+	S_ABOUT_QUOTED,
+	S_READER_ORDER,
+	S_COUNT,
+};
+_Static_assert(S_COUNT <= FEATURE_SHAPES, "room for shapes");
+
+struct view {
+	const struct inject_text *t;
+	const struct inject_sentences *all;
+	const struct inject_sentence *s;
+	struct inject_word w[INJECT_WORDS_MAX];
+	size_t n, i;
+	uint64_t near, around; /* classes of neighbours */
+	bool order, near_order, around_order, near_hit;
+	unsigned place;
+	struct inject_features *out;
+};
+
+static void put(struct view *v, unsigned feature)
+{
+	if (v->out->n < FEATURES_MAX)
+		v->out->v[v->out->n++] = (uint16_t)feature;
+}
+
+static void shape(struct view *v, unsigned which, bool is)
+{
+	if (is)
+		put(v, FEATURE_SHAPE + which);
+}
+
+static bool has(const struct view *v, uint64_t classes)
+{
+	return v->s->classes & classes;
+}
+
+/* Index + 1 of the first word behind i, at most `reach` on, that has one of the classes. */
+static size_t after(const struct view *v, size_t i, uint64_t classes, size_t reach)
+{
+	for (size_t k = i + 1; k < v->n && k <= i + reach; k++)
+		if (v->w[k].classes & classes)
+			return k + 1;
+	return 0;
+}
+
+/* Whether word i tells somebody to do it (or not to). */
+static bool ordered(const struct view *v, size_t i)
+{
+	if (v->w[i].clause)
+		return true;
+	if (i && v->w[i - 1].classes & BIT(LEX_NEG))
+		return i == 1 || v->w[i - 1].clause || v->w[i - 2].clause;
+	return false;
+}
+
+/* a, then b within `reach`; with `order`, a has to be an order. */
+static bool then(const struct view *v, uint64_t a, uint64_t b, size_t reach, bool order)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if ((v->w[i].classes & a) && (!order || ordered(v, i)) && after(v, i, b, reach))
+			return true;
+	return false;
+}
+
+static bool then3(const struct view *v, const uint64_t *c, size_t reach, bool order)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		size_t k;
+
+		if (!(v->w[i].classes & c[0]) || (order && !ordered(v, i)))
+			continue;
+		k = after(v, i, c[1], reach);
+		if (k && (v->w[k - 1].classes & c[2] || after(v, k - 1, c[2], reach)))
+			return true;
+	}
+	return false;
+}
+
+/* The character behind word i, spaces left out. */
+static char behind(const struct view *v, size_t i)
+{
+	const char *p = v->t->text;
+	size_t at = v->w[i].end;
+
+	while (at < v->t->len && (p[at] == ' ' || p[at] == '*' || p[at] == ']' || p[at] == ')'))
+		at++;
+	return (char)(at < v->t->len ? p[at] : 0);
+}
+
+static void orders(struct view *v)
+{
+	static const uint8_t verbs[10] = {LEX_EXFIL, LEX_DESTROY, LEX_EXEC, LEX_REVEAL, LEX_SAY,
+		LEX_PAY, LEX_ACT, LEX_OVERRIDE, LEX_OBEY, LEX_TELL};
+	unsigned seen = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		if (!(v->w[i].classes & ACTIONS) || !ordered(v, i))
+			continue;
+		for (unsigned k = 0; k < 10; k++)
+			seen |= v->w[i].classes & BIT(verbs[k]) ? 1u << k : 0;
+	}
+	v->order = seen;
+	for (unsigned k = 0; k < 10; k++)
+		shape(v, S_ORDER + k, seen >> k & 1);
+}
+
+static unsigned pressure(uint64_t c)
+{
+	static const uint8_t kinds[] = {LEX_OVERRIDE, LEX_SECRECY, LEX_TARGET, LEX_READER,
+		LEX_NEWTASK, LEX_URGENT, LEX_AUTHORITY, LEX_PROMPT, LEX_SECRET, LEX_MODE,
+		LEX_PERMIT, LEX_DESPITE, LEX_TOOL, LEX_AGENT, LEX_PRIVATE, LEX_EXFIL, LEX_USER3};
+	unsigned n = 0;
+
+	for (size_t i = 0; i < sizeof(kinds); i++)
+		n += (unsigned)(c >> kinds[i] & 1);
+	return n;
+}
+
+/* The mark that a sentence stands in, and what is before it. */
+static char quote(const struct inject_text *t, const struct inject_sentence *s, char *before)
+{
+	const char *p = t->text;
+	size_t from = s->start > 160 ? s->start - 160 : 0, left = t->len - s->end + 1;
+	char q = 0;
+
+	for (size_t i = s->start; i-- > from && p[i] != '\n';) {
+		if (p[i] != '"' && p[i] != '`' && !(p[i] == '\'' && (!i || p[i - 1] == ' ')))
+			continue;
+		q = p[i];
+		while (i && (p[i - 1] == ' ' || p[i - 1] == q))
+			i--;
+		*before = (char)(i ? p[i - 1] : '\n');
+		break;
+	}
+	if (!q || !memchr(p + s->end - 1, q, left < 400 ? left : 400))
+		return 0;
+	return q;
+}
+
+bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s)
+{
+	char before = 0, q = quote(t, s, &before);
+
+	return q == '`' || (q && !strchr(":[{(,=\n", before));
+}
+
+/* How a sentence stands in quotation marks. */
+static void quotes(struct view *v)
+{
+	char before = 0, q = quote(v->t, v->s, &before);
+
+	shape(v, S_QUOTED_BACK, q == '`');
+	shape(v, S_QUOTED_COLON, q && q != '`' && strchr(":[{(,=\n", before));
+	shape(v, S_QUOTED_WORD, q && q != '`' && !strchr(":[{(,=\n", before));
+	shape(v, S_HIT_QUOTED, q && v->s->hits);
+	shape(v, S_ABOUT_QUOTED, q && ((v->s->classes | v->near) & BIT(LEX_ABOUT)));
+}
+
+static unsigned step(size_t part, size_t whole, const unsigned *limits, unsigned n)
+{
+	unsigned k = 0;
+
+	while (k < n && part * 1000 > limits[k] * whole)
+		k++;
+	return k;
+}
+
+/* The text around: what kind of document is this? */
+static void surroundings(struct view *v)
+{
+	static const unsigned about[] = {0, 5, 15}, order[] = {50, 150, 300}, you[] = {5, 20},
+			      agent[] = {0, 10};
+	const struct inject_sentences *a = v->all;
+	bool isolated = !v->around_order && !(v->around & (BIT(LEX_YOU) | BIT(LEX_AGENT)));
+	unsigned press = pressure(v->s->classes);
+	unsigned dense = step(a->about, a->words, about, 3);
+
+	shape(v, S_ABOUT + dense, true);
+	shape(v, S_ORDERS + step(a->commands, a->n, order, 3), true);
+	shape(v, S_YOUS + step(a->you, a->words, you, 2), true);
+	shape(v, S_AGENTS + step(a->agent, a->words, agent, 2), true);
+	shape(v, S_LENGTH + (a->words < 60 ? 0 : a->words < 400 ? 1 : 2), true);
+	shape(v, S_FIRST, v->i == 0);
+	shape(v, S_LAST, v->i + 1 == a->n);
+	shape(v, S_ALONE, a->n <= 3);
+	shape(v, S_ISOLATED, isolated);
+	shape(v, S_ISOLATED_ORDER, isolated && v->order);
+	shape(v, S_ISOLATED_YOU_ORDER, isolated && v->order && has(v, BIT(LEX_YOU)));
+	shape(v, S_ISOLATED_AGENT, isolated && has(v, BIT(LEX_AGENT) | BIT(LEX_READER)));
+	shape(v, S_ISOLATED_PRESSED, isolated && press >= 3);
+	shape(v, S_HIT_ISOLATED, isolated && v->s->hits);
+	shape(v, S_HIT_ABOUT, dense >= 2 && v->s->hits);
+	shape(v, S_NEAR_HIT, v->near_hit);
+	shape(v, S_NEAR_ORDER, v->near_order);
+	press = pressure(v->s->classes | v->near);
+	for (unsigned k = 0; k < 5; k++)
+		shape(v, S_MANY + k, press >= k + 2);
+}
+
+static void places(struct view *v)
+{
+	bool unseen = v->place & PLACE_UNSEEN;
+
+	for (unsigned k = 0; k < PLACE_COUNT; k++)
+		shape(v, S_PLACE + k, v->place >> k & 1);
+	shape(v, S_UNSEEN, unseen);
+	shape(v, S_UNSEEN_ORDER, unseen && v->order);
+	shape(v, S_UNSEEN_YOU, unseen && has(v, BIT(LEX_YOU)));
+	shape(v, S_UNSEEN_AGENT, unseen && has(v, BIT(LEX_AGENT) | BIT(LEX_READER)));
+	shape(v, S_HIT_UNSEEN, unseen && v->s->hits);
+	for (unsigned k = 0; k < 16; k++)
+		shape(v, S_HIT + k, v->s->hits >> k & 1);
+	shape(v, S_HITS_TWO, v->s->hits & (v->s->hits - 1u));
+}
+
+static void looks(struct view *v)
+{
+	const char *p = v->t->text;
+	size_t start = v->s->start, end = v->s->end;
+	size_t from = start > 24 ? start - 24 : 0, to = end + 24 < v->t->len ? end + 24 : v->t->len;
+
+	shape(v, S_QUESTION, end && p[end - 1] == '?');
+	shape(v, S_BULLET, v->s->bullet);
+	shape(v, S_CAPITALS, v->s->n_words > 3 && v->s->n_upper * 2 > v->s->n_words);
+	shape(v, S_EXCLAIMS, memmem(p + from, to - from, "!!", 2) != NULL);
+	shape(v, S_FRAMED,
+		memmem(p + from, start - from, "###", 3) || memmem(p + from, start - from, "===", 3) ||
+			memmem(p + from, start - from, ">>>", 3) ||
+			memmem(p + from, start - from, "---", 3) ||
+			(memchr(p + from, '<', start - from) && memchr(p + from, '>', start - from)) ||
+			(memchr(p + from, '[', start - from) && memchr(p + from, ']', start - from)));
+}
+
+static bool mentioned(const struct view *v)
+{
+	uint64_t talk = BIT(LEX_EXAMPLE) | BIT(LEX_ABOUT);
+
+	if (v->i && v->all->v[v->i - 1].classes & talk)
+		return true;
+	for (size_t k = 0; k < v->n; k++) {
+		if (v->w[k].classes & talk)
+			return true;
+		if (v->w[k].classes & BIT(LEX_OVERRIDE))
+			return false;
+	}
+	return false;
+}
+
+/* Who is told to do what. */
+static void relations(struct view *v)
+{
+	static const uint64_t all3[] = {BIT(LEX_OVERRIDE), BIT(LEX_PRIOR), BIT(LEX_INSTR)};
+	static const uint64_t tell3[] = {BIT(LEX_NEG), BIT(LEX_TELL) | BIT(LEX_REVEAL),
+		BIT(LEX_USER3) | BIT(LEX_PRIOR) | BIT(LEX_THIS)};
+	static const uint64_t agent3[] = {BIT(LEX_COND), BIT(LEX_YOU), BIT(LEX_AGENT)};
+	static const uint64_t leak3[] = {BIT(LEX_EXFIL), OBJECTS, BIT(LEX_TARGET) | BIT(LEX_URLISH)};
+	static const uint64_t must3[] = {BIT(LEX_YOU), BIT(LEX_MODAL), ACTIONS};
+	static const uint64_t agent_must3[] = {BIT(LEX_AGENT), BIT(LEX_MODAL), ACTIONS};
+	uint64_t verbs = BIT(LEX_EXFIL) | BIT(LEX_EXEC) | BIT(LEX_ACT) | BIT(LEX_PAY);
+
+	shape(v, S_OVERRIDE_INSTR, then(v, all3[0], BIT(LEX_INSTR), 6, false));
+	shape(v, S_OVERRIDE_INSTR_ORDER, then(v, all3[0], BIT(LEX_INSTR), 6, true));
+	shape(v, S_OVERRIDE_PRIOR, then(v, all3[0], BIT(LEX_PRIOR), 4, false));
+	shape(v, S_OVERRIDE_PRIOR_ORDER, then(v, all3[0], BIT(LEX_PRIOR), 4, true));
+	shape(v, S_OVERRIDE_ALL, then3(v, all3, 5, false));
+	shape(v, S_OVERRIDE_ALL_ORDER, then3(v, all3, 5, true));
+	shape(v, S_SECRECY_USER, then(v, BIT(LEX_SECRECY), BIT(LEX_USER3), 5, false));
+	shape(v, S_NOT_TELL_USER, then3(v, tell3, 4, false));
+	shape(v, S_IF_AGENT, then3(v, agent3, 4, false));
+	shape(v, S_NOTE_AGENT, then(v, BIT(LEX_NOTE) | BIT(LEX_URGENT), BIT(LEX_AGENT), 4, false));
+	shape(v, S_EXFIL_TARGET, then(v, BIT(LEX_EXFIL), BIT(LEX_TARGET), 25, true));
+	shape(v, S_EXFIL_OBJECT, then(v, BIT(LEX_EXFIL), OBJECTS, 10, true));
+	shape(v, S_EXFIL_OBJECT_TARGET, then3(v, leak3, 12, false));
+	shape(v, S_REVEAL_PROMPT, then(v, BIT(LEX_REVEAL) | BIT(LEX_SAY), BIT(LEX_PROMPT), 8, false));
+	shape(v, S_REVEAL_SECRET, then(v, BIT(LEX_REVEAL), BIT(LEX_SECRET), 6, true));
+	shape(v, S_EXEC_TOOL, then(v, BIT(LEX_EXEC) | BIT(LEX_ACT), BIT(LEX_TOOL), 5, true));
+	shape(v, S_EXEC_IDENT, then(v, BIT(LEX_EXEC) | BIT(LEX_ACT), BIT(LEX_IDENT), 4, true));
+	shape(v, S_BEFORE_TASK, then(v, BIT(LEX_SEQ), BIT(LEX_VERBING) | BIT(LEX_TASK), 5, false) &&
+			(v->order || v->near_order));
+	shape(v, S_ORDER_USER, v->order && has(v, BIT(LEX_USER3)));
+	shape(v, S_USER_OBJECT, then(v, BIT(LEX_USER3), OBJECTS, 3, false) && v->order);
+	shape(v, S_YOU_MUST, then3(v, must3, 3, false));
+	shape(v, S_AGENT_MUST, then3(v, agent_must3, 3, false));
+	shape(v, S_MY_OBJECT_ORDER, then(v, BIT(LEX_ME), OBJECTS | BIT(LEX_TARGET), 3, false) && v->order);
+	shape(v, S_INSTEAD_ORDER, has(v, BIT(LEX_OVERRIDE)) && then(v, verbs, BIT(LEX_SEQ), 30, true));
+	shape(v, S_AUTHORITY_PERMIT, then(v, BIT(LEX_AUTHORITY) | BIT(LEX_USER3), BIT(LEX_PERMIT), 5, false));
+}
+
+static void pressures(struct view *v)
+{
+	uint64_t c = v->s->classes;
+	bool called = false, claimed = false, role = false;
+
+	shape(v, S_YOU_MODE, has(v, BIT(LEX_YOU)) && has(v, BIT(LEX_MODE)));
+	shape(v, S_URGENT_ORDER, has(v, BIT(LEX_URGENT)) && v->order);
+	shape(v, S_DESPITE_ORDER, has(v, BIT(LEX_DESPITE)) && v->order);
+	shape(v, S_ALWAYS_ORDER, has(v, BIT(LEX_ALWAYS)) && v->order);
+	shape(v, S_READER_ORDER, has(v, BIT(LEX_READER)) && (v->order || v->near_order));
+	shape(v, S_FAKE_ERROR, (c & BIT(LEX_RETURN)) && (c & (BIT(LEX_AGENT) | BIT(LEX_READER))) &&
+			(v->order || v->near_order || (c & BIT(LEX_MODAL))));
+	shape(v, S_NEW_POLICY, (c & BIT(LEX_PRETEXT)) && v->order && (c & (OBJECTS | BIT(LEX_TARGET))));
+	shape(v, S_MENTIONED, mentioned(v));
+	for (size_t i = 0; i < v->n && i < 4; i++) {
+		char next = behind(v, i);
+
+		called |= (v->w[i].classes & BIT(LEX_AGENT)) && (next == ',' || next == ':');
+		claimed |= (v->w[i].classes & (BIT(LEX_AUTHORITY) | BIT(LEX_DELIM))) && next == ':';
+		role |= (v->w[i].classes & BIT(LEX_ROLE)) != 0;
+	}
+	shape(v, S_VOCATIVE, called);
+	shape(v, S_AUTHORITY_COLON, claimed);
+	shape(v, S_ROLE_FIRST, role);
+	for (size_t i = 0; i < v->n; i++)
+		if ((v->w[i].classes & (BIT(LEX_NEWTASK) | BIT(LEX_THIS))) && behind(v, i) == ':') {
+			shape(v, S_TASK_COLON, true);
+			break;
+		}
+}
+
+static void pairs(struct view *v)
+{
+	uint64_t seen[LEX_MAX] = {0};
+
+	for (size_t i = 0; i < v->n; i++) {
+		uint64_t later = 0;
+
+		for (size_t k = i + 1; k < v->n && k <= i + PAIR_REACH; k++)
+			later |= v->w[k].classes;
+		for (uint64_t a = v->w[i].classes; a; a &= a - 1)
+			seen[__builtin_ctzll(a)] |= later;
+	}
+	for (unsigned a = 0; a < LEX_MAX; a++)
+		for (uint64_t b = seen[a]; b; b &= b - 1)
+			put(v, FEATURE_PAIR + a * LEX_MAX + (unsigned)__builtin_ctzll(b));
+}
+
+static void grams(struct view *v)
+{
+	uint64_t seen[(1u << FEATURE_GRAM_BITS) / 64] = {0};
+	uint32_t before = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		uint32_t h[2] = {v->w[i].hash, before ? inject_hash_join(before, v->w[i].hash) : 0};
+
+		for (unsigned k = 0; k < 2; k++) {
+			uint32_t at = (h[k] * 2654435761u) >> (32 - FEATURE_GRAM_BITS);
+
+			if (h[k])
+				seen[at / 64] |= BIT(at % 64);
+		}
+		before = v->w[i].hash;
+	}
+	for (unsigned k = 0; k < sizeof(seen) / sizeof(seen[0]); k++)
+		for (uint64_t b = seen[k]; b; b &= b - 1)
+			put(v, FEATURE_GRAM + k * 64 + (unsigned)__builtin_ctzll(b));
+}
+
+static void neighbours(struct view *v)
+{
+	for (size_t d = 1; d <= AROUND; d++)
+		for (unsigned side = 0; side < 2; side++) {
+			size_t k = side ? v->i + d : v->i - d;
+			const struct inject_sentence *s;
+
+			if (side ? k >= v->all->n : d > v->i)
+				continue;
+			s = &v->all->v[k];
+			if (d <= NEAR) {
+				v->near |= s->classes;
+				v->near_order |= s->command;
+				v->near_hit |= s->hits != 0;
+			} else {
+				v->around |= s->classes;
+				v->around_order |= s->command;
+			}
+		}
+}
+
+bool inject_candidate(const struct inject_sentence *s)
+{
+	uint64_t c = s->classes;
+	uint64_t addressed = BIT(LEX_YOU) | BIT(LEX_USER3) | BIT(LEX_ME);
+
+	if (s->hits ||
+		c & (BIT(LEX_SECRECY) | BIT(LEX_MODE) | BIT(LEX_NEWTASK) | BIT(LEX_PROMPT) |
+			    BIT(LEX_READER) | BIT(LEX_ROLE)))
+		return true;
+	if (s->n_words < 4)
+		return false;
+	if (c & BIT(LEX_AGENT) || (c & BIT(LEX_OVERRIDE) && c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_YOU) | BIT(LEX_TASK))))
+		return true;
+	if (c & addressed && c & (ACTIONS | BIT(LEX_URGENT) | BIT(LEX_PERMIT)))
+		return true;
+	if (s->command && c & (OBJECTS | BIT(LEX_TARGET) | BIT(LEX_DESPITE) | BIT(LEX_TASK) | BIT(LEX_TOOL) | BIT(LEX_IDENT)))
+		return true;
+	return c & ACTIONS && c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT));
+}
+
+bool inject_trigger(const struct inject_sentence *s)
+{
+	uint64_t c = s->classes;
+
+	if (c & (BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_ROLE) | BIT(LEX_PERMIT) |
+			BIT(LEX_DESPITE)))
+		return true;
+	if (c & (BIT(LEX_TARGET) | BIT(LEX_TOOL) | BIT(LEX_IDENT)) && c & ACTIONS && c & (BIT(LEX_TARGET) | BIT(LEX_YOU) | BIT(LEX_EXEC)) && s->n_words > 4)
+		return true;
+	return s->foreign || (c & BIT(LEX_AUTHORITY) && s->n_upper) || inject_candidate(s);
+}
+
+void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
+	unsigned place, struct inject_features *out)
+{
+	struct view v = {.t = t, .all = all, .s = &all->v[i], .i = i, .out = out};
+
+	out->n = 0;
+	v.place = place | inject_place(t, v.s->start, v.s->end);
+	v.n = inject_words(t->text, v.s, v.w);
+	neighbours(&v);
+	for (unsigned k = 0; k < LEX_MAX; k++) {
+		if (v.s->classes >> k & 1)
+			put(&v, FEATURE_CLASS + k);
+		if (v.near >> k & 1)
+			put(&v, FEATURE_NEAR + k);
+	}
+	orders(&v);
+	places(&v);
+	surroundings(&v);
+	quotes(&v);
+	looks(&v);
+	relations(&v);
+	pressures(&v);
+	pairs(&v);
+	grams(&v);
+}

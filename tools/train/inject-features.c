@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inject-features < TEXTS.jsonl > FEATURES.txt
+ *
+ * For the trainer: the features that the detector itself computes, so that nothing is computed
+ * twice in two ways. Each input line is {"id", "text"}; the output has a line "= ID" per text,
+ * a line of feature indexes per sentence that would be scored, and with -v the sentences and the
+ * rules that matched as well.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/inject/inject.h"
+#include "inspect/rules.h"
+#include "inspect/scan.h"
+
+static int sentence(
+	void *data, const struct inject_part *p, size_t i, const struct inject_features *f)
+{
+	const struct inject_sentence *s = &p->s.v[i];
+
+	(void)printf("%.3f %.3f %.3f", (double)s->score, inject_meant(&p->s, i),
+		inject_rules_score(&p->s, i));
+	for (size_t k = 0; k < f->n; k++)
+		(void)printf(" %u", (unsigned)f->v[k]);
+	if (*(const int *)data) {
+		(void)printf(" # ");
+		for (size_t k = s->start; k < s->end && k < s->start + 300u; k++)
+			(void)putchar(p->t.text[k] == '\n' ? ' ' : p->t.text[k]);
+	}
+	(void)putchar('\n');
+	return 0;
+}
+
+static int part(void *data, const struct inject_part *p, const struct inject_found *found, size_t n)
+{
+	for (size_t i = 0; *(const int *)data && i < n; i++)
+		(void)printf("! %s %zu # %.*s\n",
+			bawn_rule_str(&bawn_rules_inject, found[i].rule->id), found[i].sentence,
+			(int)(found[i].end - found[i].start), p->t.text + found[i].start);
+	return 0;
+}
+
+static int one(const char *line, int verbose)
+{
+	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
+	json_t *o = json_loads(line, JSON_ALLOW_NUL, NULL);
+	json_t *text = json_object_get(o, "text");
+	struct bawn_findings found = {0};
+	struct bawn_scan scan = {.a = a, .out = &found, .budget = UINT64_MAX};
+	struct inject_visitor v = {.sentence = sentence, .part = part, .data = &verbose};
+	struct bawn_error err = {0};
+	struct bawn_subject sub = {.kind = BAWN_KIND_TEXT, .last = true};
+	int r = -EINVAL;
+
+	if (a && json_is_string(text)) {
+		sub.text = json_string_value(text);
+		sub.len = json_string_length(text);
+		(void)printf("= %s\n", json_string_value(json_object_get(o, "id")));
+		r = inject_run(&scan, &sub, &v, &err);
+	}
+	json_decref(o);
+	return r;
+}
+
+int main(int argc, char *argv[])
+{
+	int verbose = argc > 1 && !strcmp(argv[1], "-v");
+	char *line = NULL;
+	size_t cap = 0;
+	int r = 0;
+
+	(void)argv;
+	while (!r && getline(&line, &cap, stdin) > 0)
+		r = one(line, verbose);
+	free(line);
+	return r < 0;
+}
