@@ -167,8 +167,8 @@ static int call_function(struct sh *s, struct sh_reader *r, struct sh_command *c
 			return sh_no_memory(s);
 	}
 	*hit = true;
-	rc = sh_push_script(s, text, f->alias ? strlen(text) : f->len, &c->in, 0,
-		f->alias ? NULL : &rest);
+	rc = sh_push_script(
+		s, text, f->alias ? strlen(text) : f->len, &c->in, 0, f->alias ? NULL : &rest);
 	if (rc == SH_STEP_CHILD) {
 		f->busy = true;
 		s->top->again = true;
@@ -296,6 +296,8 @@ int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 		rc = sh_find_inner(s, c, &in);
 	if (rc == 0 && c->args.n)
 		rc = sh_model(s, c);
+	if (in.n && c->args.n && sh_is_shell(c->args.v[0].text))
+		c->out = sh_text("");
 	if (rc == 0)
 		rc = sh_vet(s, c);
 	if (rc == 0 && c->args.n)

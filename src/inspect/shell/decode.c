@@ -279,8 +279,8 @@ static void put(struct out *o, const char *t, size_t n)
 }
 
 /* One pass over the format; *arg moves over the words used. */
-static bool printf_pass(struct bawn_arena *a, const struct sh_words *w, const char *f, size_t *arg,
-	struct out *o)
+static bool printf_pass(
+	struct bawn_arena *a, const struct sh_words *w, const char *f, size_t *arg, struct out *o)
 {
 	size_t n = strlen(f), i = 0, k;
 	bool used = false;

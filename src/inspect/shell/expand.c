@@ -129,6 +129,8 @@ static struct sh_data value_of(
 		*found = d.known || d.len;
 		return d;
 	}
+	if (n == 1 && *name == '0' && !s->script)
+		return sh_text("bash");
 	if (*name >= '0' && *name <= '9') {
 		struct sh_data d = positional(r, name, n);
 
@@ -242,8 +244,8 @@ static struct sh_data strip(struct sh *s, struct sh_data v, const char *ops, siz
 		return v;
 	for (size_t k = 0; k <= v.len; k++) {
 		size_t cut = longest ? v.len - k : k;
-		const char *piece = tail ? v.text + v.len - cut
-					 : bawn_arena_strndup(s->a, v.text, cut);
+		const char *piece =
+			tail ? v.text + v.len - cut : bawn_arena_strndup(s->a, v.text, cut);
 
 		if (!piece || !sh_glob_match(pat, piece))
 			continue;
@@ -310,6 +312,8 @@ static int put_operated(struct sh *s, struct sh_reader *r, const char *name, siz
 	char op = colon && n > 1 ? ops[1] : n ? ops[0] : 0;
 	bool word_op = op && strchr("-=+?", op) && (colon || ops[0] == op);
 
+	if (word_op && (op == '?' || n == 1 + (size_t)colon) && !found)
+		return put_unknown(s, r, name, nn, &v);
 	if (word_op && op != '+' && (!found || (!v.len && v.known)))
 		return push_param(s, r, ops + 1 + colon, n - 1 - colon, dq);
 	if (word_op && op == '+')

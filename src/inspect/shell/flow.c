@@ -111,7 +111,7 @@ static void read_input(struct sh *s, const struct sh_command *c, struct read *r)
 	const struct sh_secret *x;
 
 	if (!c->in.len || !sh_is(c->args.n ? c->args.v[0].text : "",
-				   "|cpio|pax|ed|ex|sqlite3|ftp|sftp|tftp|afio|zip|rsync|tar|"))
+				  "|cpio|pax|ed|ex|sqlite3|ftp|sftp|tftp|afio|zip|rsync|tar|"))
 		return;
 	x = sh_secret_of(s, c->in.text);
 	if (x && (double)x->read >= 0.4)
@@ -123,7 +123,8 @@ static int report_read(struct sh *s, const struct sh_command *c, const struct re
 	if (r->worst <= 0)
 		return 0;
 	return found(s, c, "command.read-secret", "credential-access",
-		bawn_arena_printf(s->a, "reads %s", r->what), s->script ? r->worst * 0.8 : r->worst);
+		bawn_arena_printf(s->a, "reads %s", r->what),
+		s->script ? r->worst * 0.8 : r->worst);
 }
 
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n)
@@ -287,8 +288,8 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 		const struct sh_word *w = &c->args.v[i];
 		const char *before = c->args.v[i - 1].text;
 		bool head = sh_is(before, "|-H|--header|-u|--user|-b|--cookie|-A|--oauth2-bearer|");
-		bool body = sh_is(before, upload_options) ||
-			    !strncmp(w->text, "--post-", 7) || !strncmp(w->text, "--data", 6) ||
+		bool body = sh_is(before, upload_options) || !strncmp(w->text, "--post-", 7) ||
+			    !strncmp(w->text, "--data", 6) ||
 			    !strncmp(w->text, "--upload-file=", 14) ||
 			    !strncmp(w->text, "--body-", 7) || !strncmp(w->text, "-d@", 3) ||
 			    (!strncmp(w->text, "-F", 2) && w->text[2]) ||
@@ -362,7 +363,8 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 		else if (!not_read(c, i))
 			take_word(s, l, w, true);
 	}
-	take(l, c->in.taint & ~SH_NET, c->in.from);
+	if (has_word(c, "|-|"))
+		take(l, c->in.taint & ~SH_NET, c->in.from);
 	l->host = remote_place(to) ? to : NULL;
 	if (!l->host)
 		l->taint = 0;
@@ -458,14 +460,17 @@ static int vet_leak(struct sh *s, const struct sh_command *c)
 	struct leak l = {0};
 	double x;
 
-	if (sh_is(p, "|curl|wget|wget2|http|https|xh|curlie|nscurl|aria2c|lwp-request|POST|ab|hping3|"))
+	if (sh_is(p,
+		    "|curl|wget|wget2|http|https|xh|curlie|nscurl|aria2c|lwp-request|POST|ab|hping3|"))
 		curl_leak(s, c, &l);
 	else if (sh_is(p, "|nc|ncat|netcat|socat|telnet|openssl|ssh|ftp|tftp|lftp|mail|mailx|mutt|"
 			  "sendmail|swaks|msmtp|smbclient|sftp|s-nail|restic|websocat|wscat|finger|"
 			  "whois|gs-netcat|croc|wormhole|magic-wormhole|ffsend|lp|rlogin|hping3|ab|"
 			  "ncftpput|tailscale|gh|"))
 		pipe_leak(s, c, &l);
-	else if (sh_is(p, "|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"))
+	else if (
+		sh_is(p,
+			"|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"))
 		copy_leak(s, c, &l);
 	else if (sh_is(p, "|dig|nslookup|host|ping|drill|resolvectl|getent|ping6|traceroute|"))
 		name_leak(s, c, &l);
@@ -515,10 +520,7 @@ int sh_vet_execution(struct sh *s, const struct sh_command *c, const struct sh_d
 	int rc = 0;
 
 	if (d->taint & SH_NET) {
-		x = h == SH_HOST_ODD	 ? 0.82
-		    : h == SH_HOST_KNOWN ? 0.36
-		    : plain		 ? 0.6
-					 : 0.5;
+		x = h == SH_HOST_ODD ? 0.82 : h == SH_HOST_KNOWN ? 0.36 : plain ? 0.6 : 0.5;
 		if (h == SH_HOST_ALLOWED || h == SH_HOST_LOCAL)
 			x = 0.2;
 		if (file && h != SH_HOST_ODD)

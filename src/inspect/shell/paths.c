@@ -61,9 +61,9 @@ static bool under(const char *p, const char *dir)
 
 static enum sh_place device_place(const char *p)
 {
-	static const char *const disks[] = {"/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd", "/dev/xvd",
-		"/dev/mmcblk", "/dev/disk", "/dev/rdisk", "/dev/mapper/", "/dev/md", "/dev/dm-",
-		"/dev/mem", "/dev/kmem", "/dev/port", "/dev/loop"};
+	static const char *const disks[] = {"/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd",
+		"/dev/xvd", "/dev/mmcblk", "/dev/disk", "/dev/rdisk", "/dev/mapper/", "/dev/md",
+		"/dev/dm-", "/dev/mem", "/dev/kmem", "/dev/port", "/dev/loop"};
 
 	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
 		if (!strncmp(p, disks[i], strlen(disks[i])))
@@ -74,12 +74,13 @@ static enum sh_place device_place(const char *p)
 
 static enum sh_place absolute_place(const char *p)
 {
-	static const char *const temps[] = {"/tmp", "/var/tmp", "/dev/shm", "/run/user", "/var/cache",
-		"/private/tmp", "/usr/src/app", "/workspace", "/workspaces", "/app", "/repo", "/src",
-		"/build", "/testbed", "/code", "/project", "/data", "/content", "/github"};
-	static const char *const systems[] = {"/etc", "/usr", "/var", "/bin", "/sbin", "/lib", "/lib64",
-		"/lib32", "/boot", "/sys", "/proc", "/opt", "/srv", "/run", "/System", "/Library",
-		"/Applications", "/private", "/lost+found", "/snap", "/mnt", "/media"};
+	static const char *const temps[] = {"/tmp", "/var/tmp", "/dev/shm", "/run/user",
+		"/var/cache", "/private/tmp", "/usr/src/app", "/workspace", "/workspaces", "/app",
+		"/repo", "/src", "/build", "/testbed", "/code", "/var/www", "/project", "/data",
+		"/content", "/github"};
+	static const char *const systems[] = {"/etc", "/usr", "/var", "/bin", "/sbin", "/lib",
+		"/lib64", "/lib32", "/boot", "/sys", "/proc", "/opt", "/srv", "/run", "/System",
+		"/Library", "/Applications", "/private", "/lost+found", "/snap", "/mnt", "/media"};
 	const char *name;
 
 	if (!strcmp(p, "/") || (all_glob(p + 1)))
@@ -216,6 +217,7 @@ static const struct sh_secret secrets[] = {
 	{".kdbx", 0.4f, BOTH | WORD, "password database"},
 	{"/var/lib/mysql", 0.0f, SH_SECRET, "database"},
 	{"NTDS.dit", 0.6f, BOTH, "domain credentials"},
+	{"com.apple.TCC/TCC.db", 0.5f, BOTH, "what programs may do"},
 	{"/etc/wireguard", 0.35f, SH_SECRET, "VPN keys"},
 	{"/etc/NetworkManager/system-connections", 0.4f, SH_SECRET, "network passwords"},
 	{"credentials.db", 0.4f, BOTH | WORD, "cloud credentials"},
@@ -245,8 +247,8 @@ static bool harmless(const char *hit, const char *needle)
 	if (n >= 4 && !strncmp(end + n - 4, ".pub", 4))
 		return true;
 	if (!strcmp(needle, ".env.")) {
-		static const char *const templates[] = {
-			"example", "sample", "template", "dist", "test", "defaults", "schema", "ci"};
+		static const char *const templates[] = {"example", "sample", "template", "dist",
+			"test", "defaults", "schema", "ci"};
 
 		for (size_t i = 0; i < sizeof(templates) / sizeof(templates[0]); i++) {
 			if (!strncmp(end, templates[i], strlen(templates[i])))

@@ -3,14 +3,15 @@
  * The detector: a command as text or words, or a source file in bash, is made plain, walked and
  * vetted. What could not be followed to its end is said, so that it never passes for harmless.
  */
+#include "inspect/shell/shell.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "inspect/detectors.h"
-#include "inspect/shell/shell.h"
 
 #define TOO_LONG  131072 /* no shell can be given more in one word */
-#define PARTS_MAX 50 /* commands in one line; more than this no person reads */
+#define PARTS_MAX 50     /* commands in one line; more than this no person reads */
 
 static int say(struct sh *s, const char *rule, const char *means, double confidence)
 {
@@ -53,8 +54,8 @@ static int aftermath(struct sh *s, const struct sh_norm *n)
 		rc = say(s, "command.too-deep",
 			"nested too deeply to be followed; split it into smaller steps", 0.45);
 	if (rc == 0 && !s->script && n->len > TOO_LONG)
-		rc = say(s, "command.too-long",
-			"longer than a command can be; put it into a file", 0.35);
+		rc = say(s, "command.too-long", "longer than a command can be; put it into a file",
+			0.35);
 	if (rc == 0 && !s->script && s->most > PARTS_MAX)
 		rc = say(s, "command.too-many",
 			"more commands in one line than anybody reads; split it into smaller steps",

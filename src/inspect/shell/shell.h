@@ -28,7 +28,7 @@
 struct sh_data {
 	const char *text; /* NUL-terminated; unknown parts stand as they were written */
 	size_t len;
-	bool known;       /* nothing of text is unknown */
+	bool known; /* nothing of text is unknown */
 	unsigned taint;
 	const char *from; /* the source that tainted it, for people */
 	const char *url;  /* the address, when it came from the network */
@@ -85,7 +85,7 @@ struct sh_command {
 	struct sh_data in, out;
 	struct bawn_strlist writes; /* files that it makes or changes by its arguments */
 	size_t start, end;          /* in the outermost text */
-	const char *line;  /* canonical: words apart by one blank, blanks inside words as \x1f */
+	const char *line; /* canonical: words apart by one blank, blanks inside words as \x1f */
 };
 
 struct sh_var {
@@ -134,10 +134,10 @@ struct sh {
 	size_t commands, most; /* in one line, and in the longest */
 	size_t seen_n, seen_cap;
 	struct sh_seen *seen; /* reported already: a long script does not repeat itself */
-	bool deep;         /* some bound was reached */
-	bool broken;       /* quotes or brackets do not end */
-	bool separator;    /* $IFS stands where a blank would do */
-	unsigned past;     /* SH_PAST_* */
+	bool deep;            /* some bound was reached */
+	bool broken;          /* quotes or brackets do not end */
+	bool separator;       /* $IFS stands where a blank would do */
+	unsigned past;        /* SH_PAST_* */
 	const char *past_from;
 };
 
@@ -241,7 +241,7 @@ enum sh_place {
 	SH_DEVICE,
 	SH_TEMP,
 	SH_ABSOLUTE,
-	SH_UP, /* above the workspace */
+	SH_UP,       /* above the workspace */
 	SH_ALL_HERE, /* *, ., .git and the like */
 };
 enum sh_place sh_place(struct sh *s, const char *path);

@@ -4,10 +4,10 @@
  * splitting. The reader marks with control bytes what was not quoted, so that quoted braces and
  * blanks stay what they are.
  */
-#include "inspect/shell/marks.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "inspect/shell/marks.h"
 
 #define BRACE_MAX 256 /* words that braces may make */
 
@@ -37,7 +37,7 @@ static bool class_match(const char **p, char c)
 	const char *q = *p + 1;
 	bool not = *q == '!' || *q == '^', hit = false;
 
-	q += not;
+	q += not ;
 	for (bool first = true; *q && (first || *q != ']'); first = false) {
 		if (q[1] == '-' && q[2] && q[2] != ']') {
 			hit = hit || (c >= q[0] && c <= q[2]);
@@ -48,7 +48,7 @@ static bool class_match(const char **p, char c)
 		}
 	}
 	*p = *q ? q : q - 1;
-	return hit != not;
+	return hit != not ;
 }
 
 /* One `*` to go back to is enough, so the time is bounded by length × length. */
@@ -125,8 +125,7 @@ static int add_piece(struct sh *s, struct bawn_strlist *l, const char *t, size_t
 }
 
 /* {1..5}, {a..e} */
-static int add_range(
-	struct sh *s, struct bawn_strlist *l, const char *t, size_t open, size_t close)
+static int add_range(struct sh *s, struct bawn_strlist *l, const char *t, size_t open, size_t close)
 {
 	const char *in = t + open + 1, *dots = strstr(in, "..");
 	bool letters = dots == in + 1 && (in[0] < '0' || in[0] > '9');

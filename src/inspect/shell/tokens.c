@@ -573,7 +573,8 @@ static int newline(struct sh *s, struct sh_reader *r)
 		r->i = r->here_next;
 		r->here_next = 0;
 	}
-	return r->target == SH_TO_ARRAY || r->target == SH_TO_REDIR ? 0 : sh_command_end(s, r, false);
+	return r->target == SH_TO_ARRAY || r->target == SH_TO_REDIR ? 0
+								    : sh_command_end(s, r, false);
 }
 
 /* ( at the start of a command, or behind a name. */
