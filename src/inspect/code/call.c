@@ -385,9 +385,34 @@ static void call_back(struct code_walk *w, const struct code_known *k,
 				w->funcs[args[i].num - 1].args[p] |= t;
 }
 
+/* f.__call__(x), f.call(this, x), f.apply(this, [x]): a call of f. */
+static bool unwrap_call(const struct code_val **callee, const struct code_val **receiver,
+	const struct code_val **args, size_t *n)
+{
+	const char *tail = strrchr((*callee)->name, '.');
+	const struct code_val *f = *receiver;
+
+	if (!tail || !f || !*f->name || (f->flags & CODE_V_FUNC))
+		return false;
+	if (strcmp(tail, ".apply") == 0 && *n == 2 && (*args)[1].n) {
+		*n = (*args)[1].n;
+		*args = (*args)[1].items;
+	} else if (strcmp(tail, ".call") == 0 && *n) {
+		*args += 1;
+		*n -= 1;
+	} else if (strcmp(tail, ".__call__") != 0) {
+		return false;
+	}
+	*callee = f;
+	*receiver = f->items && !f->n ? f->items : NULL;
+	return true;
+}
+
 struct code_val code_call(struct code_walk *w, const struct code_val *callee,
 	const struct code_val *receiver, const struct code_val *args, size_t n, bool new)
 {
+	if (unwrap_call(&callee, &receiver, &args, &n))
+		(void)unwrap_call(&callee, &receiver, &args, &n);
 	const char *name = *callee->name ? callee->name : "?";
 	struct code_func *f = own_function(w, callee);
 	const struct code_known *k = f ? NULL : code_known_find(w, name);

@@ -252,6 +252,12 @@ struct code_nested {
 	bool code;
 };
 
+/* Part of the text that was parsed by itself. */
+struct code_piece {
+	TSTree *tree;
+	uint32_t base;
+};
+
 struct code_walk {
 	struct bawn_scan *scan;
 	const struct bawn_subject *sub;
@@ -265,6 +271,10 @@ struct code_walk {
 	bool errors; /* the tree has errors */
 	uint32_t scope;
 	uint8_t parent; /* kind of the node above the one that is left */
+
+	struct code_piece *pieces;
+	size_t n_pieces, cap_pieces;
+	uint32_t base; /* of the piece that is walked */
 
 	struct code_val *vals;
 	size_t n_vals, cap_vals;
@@ -295,8 +305,9 @@ struct code_walk {
 int code_understand(struct code_walk *w, struct bawn_error *err);
 
 /* walk.c */
-int code_parse(struct code_walk *w, TSTree **ret, struct bawn_error *err);
-void code_walk_tree(struct code_walk *w, const TSTree *tree);
+int code_parse(struct code_walk *w, struct bawn_error *err);
+void code_parse_done(struct code_walk *w);
+void code_walk_all(struct code_walk *w);
 const char *code_text(struct code_walk *w, uint32_t start, uint32_t end); /* copy in the arena */
 
 /* env.c */

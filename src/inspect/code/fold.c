@@ -285,6 +285,8 @@ static struct code_val chars(struct code_walk *w, const struct code_val *args, s
 	struct code_val list = {.name = "", .items = args, .n = (uint32_t)n};
 	struct code_val v;
 
+	if (n == 1 && (args[0].flags & CODE_V_ANYOF)) /* the body of a comprehension */
+		return (struct code_val){.name = "chr()", .taint = args[0].taint | CODE_T_HIDDEN};
 	if (n == 1 && args[0].n)
 		list = args[0];
 	for (uint32_t i = 0; i < list.n; i++)

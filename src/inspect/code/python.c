@@ -672,7 +672,10 @@ static size_t escape(const char *s, size_t len, char *out)
 	if (s[1] >= '0' && s[1] <= '7')
 		return 1 + digits(s + 1, len - 1, 3, 8, out);
 	k = s[1] ? strchr(from, s[1]) : NULL;
-	*out = k ? to[k - from] : s[1];
+	if (k)
+		*out = to[k - from];
+	else
+		*out = s[1];
 	return 2;
 }
 
