@@ -12,7 +12,6 @@ static const struct bawn_detector *const detectors[] = {
 	&bawn_detector_secret,
 	&bawn_detector_shell,
 	&bawn_detector_code,
-	&bawn_detector_shell,
 	&bawn_detector_inject,
 };
 

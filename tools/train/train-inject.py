@@ -277,15 +277,34 @@ def leave_one_out(s, weight):
     return out
 
 
-def threshold(docs, score, share):
-    t = -20.0
-    for kind, budget in BUDGET.items():
-        v = sorted((x for d, x in zip(docs, score) if not d["label"] and d["tier"] not in ("user_prompt",) and kind_of(d) == kind
-                    and not d["source"].startswith("own:")), reverse=True)
-        if v:
-            print("  %s: %s" % (kind, " ".join("%.2f" % x for x in v[:12])))
-            t = max(t, v[min(len(v) - 1, int(len(v) * budget * share))] + 1e-3)
-    return t
+def shares(docs, score, mark):
+    """Flagged share of each kind of negative text, own texts left out."""
+    n, bad = collections.Counter(), collections.Counter()
+    for d, x in zip(docs, score):
+        if d["label"] or d["tier"] == "user_prompt" or d["source"].startswith("own:"):
+            continue
+        n[kind_of(d)] += 1
+        bad[kind_of(d)] += x >= mark
+    return {k: bad[k] / n[k] for k in n}, n
+
+
+def find_zero(s, model):
+    """The lowest threshold of the model at which rules and model together keep the budgets, or do as well as rules alone."""
+    floor, _ = shares(s.docs, s.best(combine(s, np.full(len(s.doc), -20.0))), 0.0)
+    for zero in np.arange(-2.0, 12.0, 0.05):
+        now, _ = shares(s.docs, s.best(combine(s, model - zero)), 0.0)
+        if all(now[k] <= max(BUDGET[k], floor[k]) for k in now):
+            return zero
+    return 12.0
+
+
+def find_malicious(docs, score):
+    """A tenth of the budgets; of few texts one may be above."""
+    for mark in np.arange(0.5, 20.0, 0.05):
+        now, n = shares(docs, score, mark)
+        if all(now[k] <= max(BUDGET[k] / 10.0, 1.0 / n[k]) for k in now):
+            return mark
+    return 20.0
 
 
 def table(docs, score, marks, out):
@@ -330,12 +349,12 @@ def main():
     print("rules alone (1, 4):")
     table(docs, base, [1.0, 4.0], sys.stdout)
     model = leave_one_out(s, weight)
-    alone = s.best(model - TALK * s.talk)
-    zero = threshold(docs, alone, 0.5)
+    zero = find_zero(s, model)
+    alone = s.best(model - zero - TALK * s.talk)
     print("leave-one-source-out, model alone (%.2f):" % zero)
-    table(docs, alone, [zero], sys.stdout)
+    table(docs, alone, [0.0], sys.stdout)
     loso = s.best(combine(s, model - zero))
-    marks = [zero, max(threshold(docs, loso, 0.1), 1.0)]
+    marks = [zero, find_malicious(docs, loso)]
     print("leave-one-source-out, together; suspicious (0), malicious (%.2f):" % marks[1])
     table(docs, loso, [0.0, marks[1]], sys.stdout)
     if z.scores:

@@ -493,12 +493,17 @@ bool inject_trigger(const struct inject_sentence *s)
 {
 	uint64_t c = s->classes;
 
-	if (c & (BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_ROLE) | BIT(LEX_PERMIT) |
-			BIT(LEX_DESPITE)))
+	if (c & (BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_PERMIT) |
+			BIT(LEX_DESPITE) | BIT(LEX_USER3) | BIT(LEX_OVERRIDE)))
 		return true;
-	if (c & (BIT(LEX_TARGET) | BIT(LEX_TOOL) | BIT(LEX_IDENT)) && c & ACTIONS && c & (BIT(LEX_TARGET) | BIT(LEX_YOU) | BIT(LEX_EXEC)) && s->n_words > 4)
+	if (c & BIT(LEX_HINT) && c & (ACTIONS | BIT(LEX_YOU) | BIT(LEX_NEG) | BIT(LEX_MODAL) | BIT(LEX_THIS)))
 		return true;
-	return s->foreign || (c & BIT(LEX_AUTHORITY) && s->n_upper) || inject_candidate(s);
+	if (c & BIT(LEX_YOU) && c & (BIT(LEX_MODAL) | BIT(LEX_COND) | ACTIONS))
+		return true;
+	if (c & ACTIONS && c & (BIT(LEX_TARGET) | OBJECTS | BIT(LEX_IDENT)))
+		return true;
+	return s->foreign || (c & BIT(LEX_AUTHORITY) && (s->n_upper || c & BIT(LEX_URGENT))) ||
+		inject_candidate(s);
 }
 
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,

@@ -170,10 +170,10 @@ static size_t line_mark(const struct norm *n, size_t at, unsigned *place)
 	for (size_t k = 0; k < sizeof(marks) / sizeof(marks[0]); k++) {
 		size_t len = strlen(marks[k].mark);
 
-		if (!starts(n, at, marks[k].mark))
+		if (!starts(n, at, marks[k].mark) || starts(n, at, "##"))
 			continue;
 		*place |= marks[k].place;
-		while (at + len < n->len && strchr("#/*>!", n->in[at + len]) && n->in[at + len])
+		while (at + len < n->len && strchr("/*>!", n->in[at + len]) && n->in[at + len])
 			len++;
 		return len;
 	}
