@@ -24,6 +24,20 @@ static int bad(const char **why, const char *what)
 
 /* ---- the parts of a rule; each takes its text from *p and moves behind it ---- */
 
+/* "GET,HEAD": letters and '-', separated by single commas. */
+static bool methods_ok(const char *m)
+{
+	for (;; m++) {
+		size_t n = strspn(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-");
+
+		if (!n)
+			return false;
+		m += n;
+		if (*m != ',')
+			return !*m;
+	}
+}
+
 static int take_methods(const char **p, struct bawn_netrule *r, const char **why)
 {
 	size_t n = strcspn(*p, " ");
@@ -32,16 +46,10 @@ static int take_methods(const char **p, struct bawn_netrule *r, const char **why
 		return 0;
 	if (n >= sizeof(r->methods))
 		return bad(why, "too many methods");
-	for (size_t i = 0; i < n; i++) {
-		char c = (char)toupper((unsigned char)(*p)[i]);
-
-		if (!isupper((unsigned char)c) && c != '-' &&
-			(c != ',' || !i || i + 1 == n || r->methods[i - 1] == ','))
-			return bad(why, "the word before the space is no list of methods");
-		r->methods[i] = c;
-	}
-	if (!n)
-		return bad(why, "it begins with a space");
+	for (size_t i = 0; i < n; i++)
+		r->methods[i] = (char)toupper((unsigned char)(*p)[i]);
+	if (!methods_ok(r->methods))
+		return bad(why, "the word before the space is no list of methods");
 	*p += n + 1;
 	return 0;
 }
@@ -94,35 +102,46 @@ static bool name_ok(const char *name)
 	return !label_is_number(last);
 }
 
+/* Take "*." or "." off; what is left is a name. */
+static enum bawn_netrule_kind take_wildcard(const char **text, size_t *len)
+{
+	size_t n = 0;
+
+	if (*len > 2 && (*text)[0] == '*' && (*text)[1] == '.')
+		n = 2;
+	else if (*len > 1 && **text == '.')
+		n = 1;
+	*text += n;
+	*len -= n;
+	return n == 2 ? BAWN_NETRULE_TREE : n ? BAWN_NETRULE_BELOW : BAWN_NETRULE_NAME;
+}
+
+/* False for what is not ASCII. */
+static bool lower(const char *text, size_t len, char *dst)
+{
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)text[i] >= 0x80)
+			return false;
+		dst[i] = (char)tolower((unsigned char)text[i]);
+	}
+	dst[len] = '\0';
+	return true;
+}
+
 static int take_name(const char *text, size_t len, struct bawn_netrule *r, const char **why)
 {
 	if (len == 1 && *text == '*') {
 		r->kind = BAWN_NETRULE_ANY;
 		return 0;
 	}
-	r->kind = BAWN_NETRULE_NAME;
-	if (len > 2 && text[0] == '*' && text[1] == '.') {
-		r->kind = BAWN_NETRULE_TREE;
-		text += 2;
-		len -= 2;
-	} else if (len > 1 && *text == '.') {
-		r->kind = BAWN_NETRULE_BELOW;
-		text++;
-		len--;
-	}
+	r->kind = take_wildcard(&text, &len);
 	if (len > 1 && text[len - 1] == '.')
 		len--;
 	if (len > NAME_MAX_LEN)
 		return bad(why, "the name is too long");
-	for (size_t i = 0; i < len; i++) {
-		if ((unsigned char)text[i] >= 0x80)
-			return bad(why, "write the name in its ASCII form, xn--…");
-		r->name[i] = (char)tolower((unsigned char)text[i]);
-	}
-	r->name[len] = '\0';
-	if (!name_ok(r->name))
-		return bad(why, "not a host name or address");
-	return 0;
+	if (!lower(text, len, r->name))
+		return bad(why, "write the name in its ASCII form, xn--…");
+	return name_ok(r->name) ? 0 : bad(why, "not a host name or address");
 }
 
 static int take_host(const char **p, struct bawn_netrule *r, const char **why)
