@@ -122,7 +122,7 @@ static bool lower(const char *text, size_t len, char *dst)
 	for (size_t i = 0; i < len; i++) {
 		if ((unsigned char)text[i] >= 0x80)
 			return false;
-		dst[i] = (char)tolower((unsigned char)text[i]);
+		dst[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] + 32) : text[i];
 	}
 	dst[len] = '\0';
 	return true;
