@@ -116,13 +116,18 @@ static enum bawn_netrule_kind take_wildcard(const char **text, size_t *len)
 	return n == 2 ? BAWN_NETRULE_TREE : n ? BAWN_NETRULE_BELOW : BAWN_NETRULE_NAME;
 }
 
+static char lower_of(char c)
+{
+	return (char)tolower((unsigned char)c);
+}
+
 /* False for what is not ASCII. */
 static bool lower(const char *text, size_t len, char *dst)
 {
 	for (size_t i = 0; i < len; i++) {
 		if ((unsigned char)text[i] >= 0x80)
 			return false;
-		dst[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] + 32) : text[i];
+		dst[i] = lower_of(text[i]);
 	}
 	dst[len] = '\0';
 	return true;
