@@ -305,6 +305,7 @@ void tunnel_start(struct door_conn *c);
 void tunnel_check(struct door_conn *c);
 void tunnel_pump(struct door_conn *c, struct door_lane *l);
 void tunnel_settle(struct door_conn *c);
+void tunnel_drop_pipe(struct door_lane *l);
 bool token_equal(const struct door *d, const char *p, size_t n);
 
 /* names.c: synthetic addresses */

@@ -12,14 +12,16 @@
 #include "egress/door.h"
 #include "egress/tls.h"
 
-#define PIPE_SIZE  ((size_t)256 * 1024)
+#define PIPE_SIZE  ((size_t)1024 * 1024)
+#define PIPES_BIG  16 /* the kernel counts pipe memory by user: leave some to the others */
 #define PIPES_KEPT 64
-#define TURN_MAX   ((size_t)1024 * 1024) /* bytes of one connection before others get their turn */
+#define TURN_MAX   ((size_t)4096 * 1024) /* bytes of one connection before others get their turn */
 #define TLS_RECORD 22
 
 /* Empty pipes. A lane has one only while it moves bytes or holds some. */
 static struct door_lane_pipe pipes[PIPES_KEPT];
 static size_t n_pipes;
+static size_t n_made; /* pipes there are, in use or not */
 
 static bool pipe_take(struct door_lane *l)
 {
@@ -33,20 +35,30 @@ static bool pipe_take(struct door_lane *l)
 		l->pipe = (struct door_lane_pipe){{-1, -1}};
 		return false;
 	}
-	(void)fcntl(l->pipe.fd[1], F_SETPIPE_SZ, (int)PIPE_SIZE);
+	if (n_made++ < PIPES_BIG)
+		(void)fcntl(l->pipe.fd[1], F_SETPIPE_SZ, (int)PIPE_SIZE);
 	return true;
+}
+
+void tunnel_drop_pipe(struct door_lane *l)
+{
+	if (l->pipe.fd[0] < 0)
+		return;
+	(void)close(l->pipe.fd[0]);
+	(void)close(l->pipe.fd[1]);
+	l->pipe = (struct door_lane_pipe){{-1, -1}};
+	n_made--;
 }
 
 static void pipe_give(struct door_lane *l)
 {
 	if (l->pipe.fd[0] < 0 || l->piped)
 		return;
-	if (n_pipes < PIPES_KEPT) {
-		pipes[n_pipes++] = l->pipe;
-	} else {
-		(void)close(l->pipe.fd[0]);
-		(void)close(l->pipe.fd[1]);
+	if (n_pipes == PIPES_KEPT) {
+		tunnel_drop_pipe(l);
+		return;
 	}
+	pipes[n_pipes++] = l->pipe;
 	l->pipe = (struct door_lane_pipe){{-1, -1}};
 }
 
@@ -295,7 +307,7 @@ static bool move(struct door_conn *c, struct door_lane *l, int from, int to)
 		n = pipe_in(l, from, left < PIPE_SIZE ? (size_t)left : PIPE_SIZE);
 		if (n < 0 || !pipe_out(c, l, to))
 			return false;
-		if ((size_t)n < PIPE_SIZE / 2 || l->piped)
+		if ((size_t)n < PIPE_SIZE / 4 || l->piped)
 			break;
 		moved += (size_t)n;
 	}
