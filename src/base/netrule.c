@@ -149,6 +149,22 @@ static int take_name(const char *text, size_t len, struct bawn_netrule *r, const
 	return name_ok(r->name) ? 0 : bad(why, "not a host name or address");
 }
 
+/* ::ffff:a.b.c.d is a.b.c.d, and nothing else. */
+static int unmap(struct bawn_netrule *r, const char **why)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (memcmp(r->addr, mapped, sizeof(mapped)) != 0)
+		return 0;
+	if (r->bits != 128)
+		return bad(why, "write the block as IPv4");
+	memmove(r->addr, r->addr + sizeof(mapped), 4);
+	memset(r->addr + 4, 0, sizeof(mapped));
+	r->family = AF_INET;
+	r->bits = 32;
+	return 0;
+}
+
 static int take_host(const char **p, struct bawn_netrule *r, const char **why)
 {
 	size_t len = strcspn(*p, "/");
@@ -171,7 +187,7 @@ static int take_host(const char **p, struct bawn_netrule *r, const char **why)
 	r->kind = BAWN_NETRULE_BLOCK;
 	r->family = AF_INET6;
 	if (inet_pton(AF_INET6, text, r->addr) == 1)
-		return take_bits(p, r, why);
+		return take_bits(p, r, why) < 0 ? -EINVAL : unmap(r, why);
 	if (bracket)
 		return bad(why, "not an IPv6 address in brackets");
 	r->family = AF_INET;

@@ -554,6 +554,16 @@ def _(t):
     gone(t, "SIGKILL")
 
 
+@case("bawn is killed at any moment: nothing stays")
+def _(t):
+    for i in range(40):
+        p = t.start("sleep 60")
+        time.sleep(i * 0.0015)
+        os.kill(p.pid, signal.SIGKILL)
+        p.wait()
+    gone(t, "SIGKILL")
+
+
 @case("no door, no run")
 def _(t):
     lone = t.suite.base + "/lone"
