@@ -283,7 +283,9 @@ static void format_host(const struct bawn_netrule *r, char *dst, size_t size)
 		[BAWN_NETRULE_BELOW] = ".",
 	};
 	bool v6 = r->family == AF_INET6;
-	bool whole = r->bits == (v6 ? 128u : 32u);
+	/* a path that looks like a length must not be taken for it */
+	bool whole =
+		r->bits == (v6 ? 128u : 32u) && (!*r->path || !isdigit((unsigned char)r->path[1]));
 	bool bracket = v6 && (r->port || r->any_port || *r->path);
 	char address[INET6_ADDRSTRLEN], bits[8] = "";
 
