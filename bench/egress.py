@@ -92,11 +92,15 @@ class Peer:
         return self.process.pid
 
     def close(self):
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.process.wait()
+        for how in (signal.SIGTERM, signal.SIGKILL):  # squid leaves shared memory behind when it is killed
+            try:
+                os.killpg(self.process.pid, how)
+                self.process.wait(5)
+                return
+            except ProcessLookupError:
+                return
+            except subprocess.TimeoutExpired:
+                pass
 
 
 def tinyproxy(top):
@@ -111,9 +115,8 @@ def squid(top):
     conf.write_text("http_port 127.0.0.1:8902\nacl ours dst " + SERVER + "\nhttp_access allow ours\n"
                     "http_access deny all\ncache deny all\naccess_log none\ncache_log /dev/null\n"
                     f"pid_filename {top}/squid.pid\ncoredump_dir {top}\nshutdown_lifetime 0 seconds\n"
-                    "via off\nforwarded_for delete\nmax_filedescriptors 16384\npinger_enable off\n"
-                    + ("cache_effective_user root\n" if os.geteuid() == 0 else ""))
-    return Peer(["squid", "-N", "-f", str(conf)], 8902)
+                    "via off\nforwarded_for delete\nmax_filedescriptors 16384\npinger_enable off\n")
+    return Peer(["squid", "-N", "-n", f"bench{os.getpid()}", "-f", str(conf)], 8902)
 
 
 def sandbox_runtime(top):

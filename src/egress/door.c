@@ -139,6 +139,7 @@ struct door *door_free(struct door *d)
 	conn_free_dead(d);
 	for (size_t i = 0; i < d->n_listeners; i++)
 		listener_free(d->listeners[i]);
+	pool_sweep(INT64_MAX);
 	d->resolver = resolver_free(d->resolver);
 	d->names = names_free(d->names);
 	budget_free(d);

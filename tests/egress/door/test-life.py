@@ -59,7 +59,7 @@ def a_rule_that_names_a_private_address_permits_it(world):
 def the_checked_address_is_the_one_that_is_dialled(world):
     with door() as d:
         world.reset()
-        assert once(d, "http://rebind.w.test/hello")[0] == 200
+        assert once(d, "http://rebind.w.test/close")[0] == 200
         assert once(d, "http://rebind.w.test/hello")[0] == 403
         assert world.tell()["connections"] == 1
         assert len([q for q in world.tell()["dns"] if q[1] == 1]) == 2  # one question for each dial
@@ -74,10 +74,10 @@ def a_name_is_asked_for_once_while_its_answer_holds(world):
     with door() as d:
         world.reset()
         for _ in range(5):
-            assert once(d, "http://a.w.test/hello")[0] == 200
+            assert once(d, "http://a.w.test/close")[0] == 200
         assert len([q for q in world.tell()["dns"] if q[1] == 1]) == 1
         for _ in range(3):
-            assert once(d, "http://ttl0.w.test/hello")[0] == 200
+            assert once(d, "http://ttl0.w.test/close")[0] == 200
         assert len([q for q in world.tell()["dns"] if q == ["ttl0.w.test", 1]]) == 3
 
 
@@ -322,7 +322,7 @@ def it_is_confined(world):
         assert status["Seccomp"] == "2", status["Seccomp"]
         for fd in os.listdir(f"/proc/{d.pid}/fd"):
             to = os.readlink(f"/proc/{d.pid}/fd/{fd}")
-            assert re.match(r"socket:|pipe:|anon_inode:|/dev/null", to), to
+            assert int(fd) in (1, 2) or re.match(r"socket:|pipe:|anon_inode:|/dev/null", to), to
     return None
 
 
