@@ -153,6 +153,10 @@ class Lab:
 
     def __init__(self, netload, door, quick):
         self.netload, self.quick = netload, quick
+        try:  # what else runs on the machine waits meanwhile; the same for all contenders
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10))
+        except PermissionError:
+            pass
         self.top = pathlib.Path(tempfile.mkdtemp(prefix="bench-egress-"))
         self.top.chmod(0o777)
         self.contenders, self.absent = {"direct": None}, {}
@@ -226,18 +230,9 @@ class Lab:
             p.wait()
         return found
 
-    def startup(self, program, n):
-        times = []
-        for _ in range(n):
-            begun = time.perf_counter()
-            d = Door(program)
-            times.append((time.perf_counter() - begun) * 1000)
-            d.close()
-        return statistics.median(times)
-
     def measure(self):
         q = self.quick
-        n, seconds, size = (1, 0.5, 64 << 20) if q else (5, 2, 2 << 30)
+        n, seconds, size = (1, 0.5, 64 << 20) if q else (7, 1, 1 << 30)
         return {
             "bulk": self.rounds(n, lambda name: self.bulk(name, size)),
             "one": self.rounds(n, lambda name: self.http(name, 1, seconds, "keep")),
@@ -256,10 +251,6 @@ class Lab:
         shutil.rmtree(self.top, ignore_errors=True)
 
 
-def best(values, largest=True):
-    return (max if largest else min)(values) if values else float("nan")
-
-
 def table(found, unit, show, column=None):
     pick = [[v if column is None else v[column] for v in found[name]] for name in found]
     med = {name: statistics.median(v) for name, v in zip(found, pick) if v}
@@ -270,6 +261,9 @@ def table(found, unit, show, column=None):
 def measure(bench):
     bench.say("egress: throughput, requests, latency, memory")
     bench.run(["ninja", "-C", str(bench.build), "bawn-egress"], timeout=600)
+    for path in (bench.build / "bawn-egress", bench.build / "bench/door-start"):
+        shutil.copy(path, bench.bin)
+    start = [float(x) for x in bench.run([str(bench.bin / "door-start"), "20" if bench.quick else "300"]).stdout.split()]
     line = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
     out = bench.run([*line, sys.executable, "-B", __file__, str(bench.build / "bench" / "netload"),
                      str(bench.build / "bawn-egress"), "quick" if bench.quick else "full"], timeout=900).stdout
@@ -288,6 +282,9 @@ def measure(bench):
         s.tables.append((title, head, rows))
     s.tables.append(("Memory", ["", "resident at the start, KiB", "per idle connection, KiB"],
                      [[name, str(v[0]), f"{v[1]:.1f}"] for name, v in r["memory"].items()]))
+    s.tables.append(("Start, until it is confined and accepts", ["", "median, ms", "ninth decile, ms"],
+                     [["bawn", *(f"{x / 1000:.2f}" for x in start)]]))
+    s.budgets.append(Budget("egress: start of the proxy", start[0] / 1000, 1.5, "ms"))
     s.budgets.append(Budget("egress: tunnel throughput ÷ direct", bulk["bawn"] / bulk["direct"], 0.8, at_least=True))
     s.budgets.append(Budget("egress: latency added to a request, median", (one["bawn"] - one["direct"]) / 1000, 0.2,
                             "ms"))
