@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads addresses, one per line, and prints the class of each: the C half of compare-ipaddress.py. */
+/* Reads addresses, one per line, and prints the class of each: the C half of compare-ipaddress.py.
+ */
 #include <arpa/inet.h>
 
 #include "egress/address.h"

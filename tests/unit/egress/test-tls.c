@@ -209,7 +209,7 @@ TEST(sizes)
 	static struct msg m, out;
 
 	/* padding extension */
-	memcpy(ext, "\x00\x15\x3e\x80", 4);
+	memcpy(ext, (const uint8_t[]){0, 21, 0x3e, 0x80}, 4);
 	handshake(&m, ext, 4 + 16000);
 	records(&m, 16384, &out);
 	ASSERT_EQ(parse(out.body, out.n), 1);
@@ -219,7 +219,7 @@ TEST(sizes)
 	ASSERT_TRUE(parse(out.body, out.n) < 0);
 	ASSERT_EQ(parse(out.body, BAWN_HELLO_MAX - 1), 0);
 	ASSERT_TRUE(parse(out.body, BAWN_HELLO_MAX) < 0);
-	memcpy(ext, "\x00\x15\x4a\x38", 4);
+	memcpy(ext, (const uint8_t[]){0, 21, 0x4a, 0x38}, 4);
 	handshake(&m, ext, 4 + 19000);
 	records(&m, 16384, &out);
 	ASSERT_TRUE(parse(out.body, 100) < 0);
