@@ -587,3 +587,41 @@ TEST(many_rules)
 	free(list);
 	free(text);
 }
+
+TEST(several_rules_about_one_host)
+{
+	struct bawn_egress_rules *r = compile(BAWN_EGRESS_ALLOWLIST,
+		LIST("a.org:22", " GET a.org/x ", "*.a.org:8080", ".a.org:9", "*:70",
+			"10.0.0.0/8:1", "10.0.0.0/8:2", "*:71"),
+		LIST("a.org:23", "a.org:24"));
+
+	ASSERT_TRUE(tunnel(r, "a.org", 22));
+	ASSERT_STREQ(answer.rule, "a.org:22");
+	ASSERT_TRUE(ask(r, BAWN_WAY_HTTP, "a.org", 80, "GET", "/x"));
+	ASSERT_STREQ(answer.rule, "GET a.org/x");
+	ASSERT_TRUE(tunnel(r, "a.org", 8080));
+	ASSERT_TRUE(tunnel(r, "b.a.org", 8080));
+	ASSERT_TRUE(tunnel(r, "b.a.org", 9));
+	ASSERT_TRUE(!tunnel(r, "a.org", 9));
+	ASSERT_TRUE(!tunnel(r, "b.a.org", 22));
+	ASSERT_TRUE(tunnel(r, "b.org", 70));
+	ASSERT_TRUE(tunnel(r, "b.org", 71));
+	ASSERT_TRUE(!tunnel(r, "b.org", 72));
+	ASSERT_TRUE(tunnel(r, "10.1.1.1", 1));
+	ASSERT_TRUE(tunnel(r, "10.1.1.1", 2));
+	ASSERT_TRUE(!tunnel(r, "10.1.1.1", 3));
+	ASSERT_TRUE(!tunnel(r, "a.org", 23));
+	ASSERT_TRUE(!tunnel(r, "a.org", 24));
+	bawn_egress_rules_free(r);
+}
+
+TEST(a_bad_rule_in_either_list)
+{
+	struct bawn_egress_source src = {
+		.mode = BAWN_EGRESS_OPEN, .allow = LIST("a.org"), .block = LIST("b.org", "c..org")};
+	struct bawn_egress_rules *r = NULL;
+	struct bawn_error err = {0};
+
+	ASSERT_TRUE(bawn_egress_rules_compile(&src, &r, &err) < 0);
+	ASSERT_TRUE(!r && strstr(err.msg, "rule 'c..org'"));
+}

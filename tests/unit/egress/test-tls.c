@@ -156,6 +156,14 @@ TEST(refused_names)
 	ASSERT_TRUE(with_extensions(BYTES("\x00\x10\x00\x05x")) < 0);
 }
 
+TEST(long_names)
+{
+	static uint8_t ext[9 + 300] = {0, 0, 1, 49, 1, 47, 0, 1, 44};
+
+	memset(ext + 9, 'a', 300);
+	ASSERT_TRUE(with_extensions(ext, sizeof(ext)) < 0);
+}
+
 TEST(not_tls)
 {
 	ASSERT_TRUE(parse(BYTES("GET / HTTP/1.1\r\n")) < 0);
