@@ -264,6 +264,10 @@ void lane_done(struct door_lane *l);
 
 /* refuse.c: the same refusal in the words of each way in */
 void conn_refuse(struct door_conn *c, int status, const char *reason);
+/* The same for what is a decision: it is counted and reported, too. */
+void conn_deny(struct door_conn *c, int status, const char *rule, const char *why);
+/* False, after a denial, when the host has used up its bytes or (`request`) its requests. */
+bool conn_within_budget(struct door_conn *c, bool request);
 
 /* dial.c: allowed, so resolve, check, connect; then conn_dialled() */
 void dial_start(struct door_conn *c, const struct bawn_egress_answer *a, const char *method);

@@ -129,7 +129,7 @@ def bytes_per_host(world):
                 s.sendall(b"\0" * 10000)
         except OSError:
             pass
-        assert d.wait("decision", {"decision": "deny"})["rule"] == "budget"
+        assert d.wait("decision", {"decision": "deny"})["rule"] == "network.host_bytes"
         assert d.wait("closed")["sent"] <= 100000
         s.close()
 

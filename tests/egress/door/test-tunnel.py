@@ -192,6 +192,20 @@ def http_in_a_tunnel_is_decided_by_request(world):
             assert world.tell()["http"] == []
 
 
+def http_to_an_address_in_a_tunnel(world):
+    with door(allow=["93.184.215.14", "b.w.test:8080"]) as d:
+        s, status = connect(d, "93.184.215.14:80")
+        assert status == 200
+        s.sendall(b"GET /hello HTTP/1.1\r\nHost: 93.184.215.14\r\n\r\n")
+        assert read_answer(s)[2] == b"hello\n"
+        assert connect(d, "93.184.215.15:80")[1] == 403
+        e = d.wait("decision", {"decision": "deny"})
+        assert e["way"] == "connect" and e["host"] == "93.184.215.15", e
+        s, _ = connect(d, "b.w.test:80")
+        s.sendall(b"GET /hello HTTP/1.1\r\nHost: b.w.test\r\n\r\n")
+        assert read_answer(s)[0] == 403
+
+
 def http_on_other_ports_is_read_too(world):
     with door(allow=["a.w.test:8080"]) as d:
         s, _ = connect(d, "a.w.test:8080")
