@@ -351,11 +351,7 @@ void conn_new(struct door_listener *l, int fd)
 	LIST_INSERT_HEAD(&d->conns, c, link);
 	l->conns++;
 	d->n_conns++;
-	if (!d->sweeping) {
-		struct timeval tick = {.tv_usec = 250000};
-
-		d->sweeping = event_add(&d->sweep_event, &tick) == 0;
-	}
+	conn_sweep_on(d);
 	d->served++;
 	conn_wait(c, d->config.timeouts.head);
 	if (l->kind == DOOR_CAPTURE) {
@@ -418,12 +414,21 @@ void conn_finish(struct door_conn *c)
 	conn_wait(c, LINGER_MS);
 }
 
+void conn_sweep_on(struct door *d)
+{
+	struct timeval tick = {.tv_usec = 250000};
+
+	if (!d->sweeping)
+		d->sweeping = event_add(&d->sweep_event, &tick) == 0;
+}
+
 void conn_sweep(struct door *d)
 {
 	int64_t now = door_now();
 	struct door_conn *c, *next;
 
 	pool_sweep(now);
+	listener_resume(d);
 	if (!d->n_conns && pool_empty()) {
 		(void)event_del(&d->sweep_event);
 		d->sweeping = false;

@@ -49,6 +49,7 @@ struct door_listener {
 	int fd;
 	struct event event;
 	unsigned conns;
+	bool paused;
 };
 
 struct door_timeouts {   /* milliseconds */
@@ -229,6 +230,7 @@ void report_drain(struct door *d);
 /* listener.c */
 int listener_add(struct door *d, const char *kind, uint16_t port, int fd, struct bawn_error *err);
 int listener_start(struct door *d, struct bawn_error *err);
+void listener_resume(struct door *d);
 void listener_free(struct door_listener *l);
 
 /* conn.c: life of a connection */
@@ -247,6 +249,7 @@ void conn_finish(struct door_conn *c);
 void conn_reset(struct door_conn *c);
 void conn_wait(struct door_conn *c, int64_t ms);
 void conn_sweep(struct door *d);
+void conn_sweep_on(struct door *d); /* let it run, four times a second while there is anything */
 void conn_free_dead(struct door *d);
 
 /* lane.c: bytes */
@@ -264,6 +267,10 @@ void lane_done(struct door_lane *l);
 
 /* refuse.c: the same refusal in the words of each way in */
 void conn_refuse(struct door_conn *c, int status, const char *reason);
+/* The same for what is a decision: it is counted and reported, too. */
+void conn_deny(struct door_conn *c, int status, const char *rule, const char *why);
+/* False, after a denial, when the host has used up its bytes or (`request`) its requests. */
+bool conn_within_budget(struct door_conn *c, bool request);
 
 /* dial.c: allowed, so resolve, check, connect; then conn_dialled() */
 void dial_start(struct door_conn *c, const struct bawn_egress_answer *a, const char *method);

@@ -184,31 +184,16 @@ static void talk_done(struct door_conn *c)
 	conn_wait(c, c->up.len ? c->door->config.timeouts.head : c->door->config.timeouts.idle);
 }
 
-static bool over_budget(struct door_conn *c)
-{
-	struct bawn_egress_ask ask = {.way = door_way(c->entry), .host = &c->host, .port = c->port};
-	struct bawn_egress_answer a = {.rule = "budget"};
-
-	if (budget_left(c->door, c->stats))
-		return false;
-	(void)snprintf(a.reason, sizeof(a.reason), "%s: the byte budget for this host is used up",
-		c->host.text);
-	c->door->blocked++;
-	report_decision(c->door, &ask, &a, NULL);
-	conn_refuse(c, 403, a.reason);
-	return true;
-}
-
 void forward_talk(struct door_conn *c)
 {
 	struct door_exchange *x = &c->x;
 
-	if (over_budget(c))
+	if (!conn_within_budget(c, false))
 		return;
 
 	if (!x->up_done &&
 		!pass_body(&c->up, x->up_body, &x->up_left, &x->up_chunks, &x->up_done)) {
-		conn_refuse(c, 400, "the chunks of the request body are malformed");
+		conn_deny(c, 400, "http", "the chunks of the request body are malformed");
 		return;
 	}
 	if (!x->up_done && c->up.eof && c->up.len == c->up.ok) {

@@ -138,15 +138,8 @@ static bool take_pooled(struct door_conn *c)
 static void forward_to(
 	struct door_conn *c, const struct bawn_egress_ask *ask, const struct bawn_egress_answer *a)
 {
-	c->stats = budget_host(c->door, &c->host);
-	if (!c->stats || !budget_left(c->door, c->stats)) {
-		conn_refuse(c, 403, "the byte budget for this host is used up");
+	if (!conn_within_budget(c, true))
 		return;
-	}
-	if (!budget_request(c->door, c->stats)) {
-		conn_refuse(c, 429, "too many requests per second for this host");
-		return;
-	}
 	if (same_upstream(c) || take_pooled(c)) {
 		report_decision(c->door, ask, a, NULL);
 		c->x.reused = true;
@@ -183,7 +176,7 @@ static void decide_request(struct door_conn *c, const struct bawn_http_request *
 		c->entry = DOOR_BY_HTTP;
 	}
 	if (!make_ask(c, &ask))
-		conn_refuse(c, 400, "method or path is too long");
+		conn_deny(c, 400, "http", "method or path is too long");
 	else if (!door_decide(c->door, &ask, false, &a))
 		conn_refuse(c, 403, a.reason);
 	else
@@ -238,12 +231,12 @@ void forward_head(struct door_conn *c)
 	if (got == 0)
 		return;
 	if (got < 0) {
-		conn_refuse(c, status, err.msg);
+		conn_deny(c, status, "http", err.msg);
 		return;
 	}
 	status = objection(c, r, &why);
 	if (status)
-		conn_refuse(c, status, why);
+		conn_deny(c, status, status == 407 ? "token" : "http", why);
 	else if (r->form == BAWN_FORM_AUTHORITY)
 		start_connect(c, r);
 	else

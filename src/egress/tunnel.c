@@ -82,32 +82,23 @@ static bool rule_is_exact(const struct door_conn *c, const char *rule)
 
 void tunnel_ask(struct door_conn *c)
 {
-	struct bawn_egress_ask ask = {
-		.way = reads_http(c) ? BAWN_WAY_DNS : door_way(c->entry),
-		.host = &c->host,
-		.port = c->port,
-	};
+	struct bawn_egress_ask ask = {.way = door_way(c->entry), .host = &c->host, .port = c->port};
+	struct bawn_egress_ask any = {.way = BAWN_WAY_DNS, .host = &c->host, .port = c->port};
 	struct bawn_egress_answer a = {0};
 
-	if (!door_decide(c->door, &ask, false, &a)) {
+	if (reads_http(c))
+		bawn_egress_decide(c->door->config.rules, &any, &a);
+	if (!a.allowed && !door_decide(c->door, &ask, false, &a)) {
 		conn_refuse(c, 403, a.reason);
 		return;
 	}
 	c->exact = rule_is_exact(c, a.rule);
-	c->stats = budget_host(c->door, &c->host);
-	if (!c->stats || !budget_left(c->door, c->stats)) {
-		conn_refuse(c, 403, "the byte budget for this host is used up");
+	if (!conn_within_budget(c, !reads_http(c)))
 		return;
-	}
-	if (reads_http(c)) {
+	if (reads_http(c))
 		tunnel_start(c);
-		return;
-	}
-	if (!budget_request(c->door, c->stats)) {
-		conn_refuse(c, 429, "too many requests per second for this host");
-		return;
-	}
-	dial_start(c, &a, NULL);
+	else
+		dial_start(c, &a, NULL);
 }
 
 static bool announce(struct door_conn *c)
@@ -166,19 +157,6 @@ static int looks_like_http(const char *p, size_t n)
 	return best;
 }
 
-static void deny(struct door_conn *c, const char *rule, const char *why)
-{
-	struct bawn_egress_ask ask = {.way = door_way(c->entry), .host = &c->host, .port = c->port};
-	struct bawn_egress_answer a = {0};
-
-	(void)snprintf(a.rule, sizeof(a.rule), "%s", rule);
-	(void)snprintf(a.reason, sizeof(a.reason), "%s port %u: %s", c->host.text, c->port, why);
-	c->door->blocked++;
-	budget_blocked(c->door, &c->host);
-	report_decision(c->door, &ask, &a, NULL);
-	conn_refuse(c, 403, a.reason);
-}
-
 /* NULL if the hello fits the host. */
 static const char *hello_objection(const struct door_conn *c, const struct bawn_hello *h)
 {
@@ -209,7 +187,7 @@ static void check_hello(struct door_conn *c)
 	why = r <= 0 ? "only TLS may pass here, and this is no complete ClientHello"
 		     : hello_objection(c, &h);
 	if (why) {
-		deny(c, "tls", why);
+		conn_deny(c, 403, "tls", why);
 		return;
 	}
 	c->up.ok = c->up.len;
@@ -342,10 +320,8 @@ void tunnel_pump(struct door_conn *c, struct door_lane *l)
 
 	if (fine && l->piped)
 		fine = pipe_out(c, l, to);
-	if (fine && !lane_pending(l) && c->stats && !budget_left(c->door, c->stats)) {
-		deny(c, "budget", "the byte budget for this host is used up");
+	if (fine && !lane_pending(l) && c->stats && !conn_within_budget(c, false))
 		return;
-	}
 	if (fine && !lane_pending(l))
 		fine = move(c, l, from, to);
 	if (!fine) {

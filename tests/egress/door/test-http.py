@@ -235,6 +235,7 @@ def what_two_could_read_differently_is_refused(world):
                 status, h, _ = read_answer(s)
                 assert 400 <= status < 600 and h.get("connection") == "close", (what, status)
             assert world.tell()["http"] == [], what
+            assert d.wait("decision", {"decision": "deny"})["reason"], what
 
 
 def malformed_chunks_end_the_connection(world):
