@@ -60,8 +60,9 @@ class Bench:
 
     def __enter__(self):
         self.say("building the helpers")
-        self.run(["ninja", "-C", str(self.build), "bawn", "bench-tools"], timeout=600)
+        self.run(["ninja", "-C", str(self.build), "bawn", "bawn-egress", "bench-tools"], timeout=600)
         shutil.copy(self.build / "bawn", self.bin)
+        shutil.copy(self.build / "bawn-egress", self.bin)
         for name in ("spawn", "many", "files", "loop", "audit-tool"):
             shutil.copy(self.build / "bench" / name, self.bin)
         return self

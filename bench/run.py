@@ -10,6 +10,7 @@ import sys
 
 import audit
 import detect
+import egress
 import endurance
 import files
 import globs
@@ -19,7 +20,7 @@ import startup
 from common import Bench
 
 PARTS = {"startup": startup, "endurance": endurance, "globs": globs, "files": files, "output": output,
-         "audit": audit, "detect": detect}
+         "audit": audit, "detect": detect, "egress": egress}
 
 
 def main():

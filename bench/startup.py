@@ -50,6 +50,8 @@ def contenders(bench, place, peers):
             ("unshare, 6 namespaces", [shutil.which("unshare"), *UNSHARE, TRUE], False),
             ("bwrap --unshare-all, same binds", bwrap_command(bench, place), False),
             ("**bawn run**", [bawn, "run", "--", TRUE], False),
+            ("bawn run --net allowlist", [bawn, "run", "--net", "allowlist", "--allow-host", "*.example.org", "--", TRUE],
+             False),
             ("bawn run --backend landlock", [bawn, "run", "--backend", "landlock", "--", TRUE], False)]
     if shutil.which("firejail"):
         rows.append(("firejail --noprofile --net=none --private …",
@@ -98,6 +100,10 @@ def table(bench, place, who, peers, notes):
     budgets = []
     if mine and bwrap:
         budgets.append(Budget(f"start-up as {who} / bwrap", mine.median / bwrap.median, 0.6))
+    door = numbers.get("bawn run --net allowlist")
+    if mine and door:
+        budgets.append(Budget(f"start-up as {who}: with the network on, in addition", (door.median - mine.median) / 1000,
+                              3, "ms"))
     if mine:
         budgets.append(Budget(f"start-up as {who} / bare exec", mine.median / bare.median, 3))
     return (f"As {who}", head, rows), budgets

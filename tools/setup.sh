@@ -7,8 +7,8 @@ build="gcc libc6-dev meson ninja-build pkg-config python3 libseccomp-dev libyaml
     libpcre2-dev libsodium-dev libevent-dev libc-ares-dev libidn2-dev libunistring-dev
     libhyperscan-dev libtree-sitter-dev ca-certificates"
 tests="bats jq git bubblewrap mandoc clang clang-format clang-tidy libclang-rt-dev llvm cppcheck valgrind
-    util-linux procps e2fsprogs bash-completion python3-yaml"
-bench="firejail bubblewrap ripgrep socat"
+    util-linux procps e2fsprogs iproute2 openssl curl wget bash-completion python3-yaml"
+bench="firejail bubblewrap ripgrep socat iproute2 tinyproxy-bin squid"
 
 case "${1:-build}" in
 build) want=$build ;;

@@ -24,6 +24,20 @@ static int bad(const char **why, const char *what)
 
 /* ---- the parts of a rule; each takes its text from *p and moves behind it ---- */
 
+/* "GET,HEAD": letters and '-', separated by single commas. */
+static bool methods_ok(const char *m)
+{
+	for (;; m++) {
+		size_t n = strspn(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-");
+
+		if (!n)
+			return false;
+		m += n;
+		if (*m != ',')
+			return !*m;
+	}
+}
+
 static int take_methods(const char **p, struct bawn_netrule *r, const char **why)
 {
 	size_t n = strcspn(*p, " ");
@@ -32,16 +46,10 @@ static int take_methods(const char **p, struct bawn_netrule *r, const char **why
 		return 0;
 	if (n >= sizeof(r->methods))
 		return bad(why, "too many methods");
-	for (size_t i = 0; i < n; i++) {
-		char c = (char)toupper((unsigned char)(*p)[i]);
-
-		if (!isupper((unsigned char)c) && c != '-' &&
-			(c != ',' || !i || i + 1 == n || r->methods[i - 1] == ','))
-			return bad(why, "the word before the space is no list of methods");
-		r->methods[i] = c;
-	}
-	if (!n)
-		return bad(why, "it begins with a space");
+	for (size_t i = 0; i < n; i++)
+		r->methods[i] = (char)toupper((unsigned char)(*p)[i]);
+	if (!methods_ok(r->methods))
+		return bad(why, "the word before the space is no list of methods");
 	*p += n + 1;
 	return 0;
 }
@@ -94,34 +102,66 @@ static bool name_ok(const char *name)
 	return !label_is_number(last);
 }
 
+/* Take "*." or "." off; what is left is a name. */
+static enum bawn_netrule_kind take_wildcard(const char **text, size_t *len)
+{
+	size_t n = 0;
+
+	if (*len > 2 && (*text)[0] == '*' && (*text)[1] == '.')
+		n = 2;
+	else if (*len > 1 && **text == '.')
+		n = 1;
+	*text += n;
+	*len -= n;
+	return n == 2 ? BAWN_NETRULE_TREE : n ? BAWN_NETRULE_BELOW : BAWN_NETRULE_NAME;
+}
+
+static char lower_of(char c)
+{
+	return (char)tolower((unsigned char)c);
+}
+
+/* False for what is not ASCII. */
+static bool lower(const char *text, size_t len, char *dst)
+{
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)text[i] >= 0x80)
+			return false;
+		dst[i] = lower_of(text[i]);
+	}
+	dst[len] = '\0';
+	return true;
+}
+
 static int take_name(const char *text, size_t len, struct bawn_netrule *r, const char **why)
 {
 	if (len == 1 && *text == '*') {
 		r->kind = BAWN_NETRULE_ANY;
 		return 0;
 	}
-	r->kind = BAWN_NETRULE_NAME;
-	if (len > 2 && text[0] == '*' && text[1] == '.') {
-		r->kind = BAWN_NETRULE_TREE;
-		text += 2;
-		len -= 2;
-	} else if (len > 1 && *text == '.') {
-		r->kind = BAWN_NETRULE_BELOW;
-		text++;
-		len--;
-	}
+	r->kind = take_wildcard(&text, &len);
 	if (len > 1 && text[len - 1] == '.')
 		len--;
 	if (len > NAME_MAX_LEN)
 		return bad(why, "the name is too long");
-	for (size_t i = 0; i < len; i++) {
-		if ((unsigned char)text[i] >= 0x80)
-			return bad(why, "write the name in its ASCII form, xn--…");
-		r->name[i] = (char)tolower((unsigned char)text[i]);
-	}
-	r->name[len] = '\0';
-	if (!name_ok(r->name))
-		return bad(why, "not a host name or address");
+	if (!lower(text, len, r->name))
+		return bad(why, "write the name in its ASCII form, xn--…");
+	return name_ok(r->name) ? 0 : bad(why, "not a host name or address");
+}
+
+/* ::ffff:a.b.c.d is a.b.c.d, and nothing else. */
+static int unmap(struct bawn_netrule *r, const char **why)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (memcmp(r->addr, mapped, sizeof(mapped)) != 0)
+		return 0;
+	if (r->bits != 128)
+		return bad(why, "write the block as IPv4");
+	memmove(r->addr, r->addr + sizeof(mapped), 4);
+	memset(r->addr + 4, 0, sizeof(mapped));
+	r->family = AF_INET;
+	r->bits = 32;
 	return 0;
 }
 
@@ -147,7 +187,7 @@ static int take_host(const char **p, struct bawn_netrule *r, const char **why)
 	r->kind = BAWN_NETRULE_BLOCK;
 	r->family = AF_INET6;
 	if (inet_pton(AF_INET6, text, r->addr) == 1)
-		return take_bits(p, r, why);
+		return take_bits(p, r, why) < 0 ? -EINVAL : unmap(r, why);
 	if (bracket)
 		return bad(why, "not an IPv6 address in brackets");
 	r->family = AF_INET;
@@ -243,7 +283,9 @@ static void format_host(const struct bawn_netrule *r, char *dst, size_t size)
 		[BAWN_NETRULE_BELOW] = ".",
 	};
 	bool v6 = r->family == AF_INET6;
-	bool whole = r->bits == (v6 ? 128u : 32u);
+	/* a path that looks like a length must not be taken for it */
+	bool whole =
+		r->bits == (v6 ? 128u : 32u) && (!*r->path || !isdigit((unsigned char)r->path[1]));
 	bool bracket = v6 && (r->port || r->any_port || *r->path);
 	char address[INET6_ADDRSTRLEN], bits[8] = "";
 

@@ -364,7 +364,7 @@ static int take_signal(struct proxy *p, struct bawn_error *err)
 		return 0;
 	if (si.ssi_signo == SIGHUP) {
 		reload(p);
-		return 0;
+		return cli_flush_all(p->cli, err);
 	}
 	p->stopping = si.ssi_signo != SIGUSR1;
 	return bawn_egress_ask_stats(p->door, p->stopping, err);

@@ -74,11 +74,8 @@ bool budget_request(struct door *d, struct door_host *h)
 		h->refilled = now;
 		if (h->tokens > full)
 			h->tokens = full;
-		if (h->tokens < 1) {
-			h->blocked++;
-			d->blocked++;
+		if (h->tokens < 1)
 			return false;
-		}
 		h->tokens -= 1;
 	}
 	h->allowed++;

@@ -291,16 +291,44 @@ void conn_attach_upstream(struct door_conn *c, int fd)
 	side_assign(c, &c->upstream, fd, on_upstream_readable, on_upstream_writable);
 }
 
-void conn_close_upstream(struct door_conn *c)
+/* What belonged to the other side goes with it. */
+static void forget_upstream(struct door_conn *c)
 {
-	if (c->upstream.fd >= 0 && c->phase != DOOR_WAIT) {
-		report_closed(c->door, c);
-		c->up.total = c->down.total = 0;
-	}
-	drop_upstream(c);
 	lane_done(&c->down);
+	block_free(c->up.head);
+	c->up.head = NULL;
 	c->up.broken = false;
 	c->up.shut = false;
+}
+
+static void upstream_ended(struct door_conn *c)
+{
+	if (c->upstream.fd < 0 || c->phase == DOOR_WAIT)
+		return;
+	report_closed(c->door, c);
+	c->up.total = c->down.total = 0;
+}
+
+void conn_close_upstream(struct door_conn *c)
+{
+	upstream_ended(c);
+	drop_upstream(c);
+	forget_upstream(c);
+}
+
+void conn_keep_upstream(struct door_conn *c)
+{
+	if (c->upstream.fd < 0 || c->phase == DOOR_WAIT || c->down.len || c->down.eof ||
+		c->up.broken || lane_pending(&c->up))
+		return;
+	watch(&c->upstream.rd, &c->upstream.reading, false);
+	watch(&c->upstream.wr, &c->upstream.writing, false);
+	if (!pool_put(c->upstream.fd, &c->up_host, c->up_port))
+		return;
+	upstream_ended(c);
+	c->upstream.fd = -1;
+	c->door->n_upstreams--;
+	forget_upstream(c);
 }
 
 void conn_new(struct door_listener *l, int fd)
@@ -322,11 +350,8 @@ void conn_new(struct door_listener *l, int fd)
 	side_assign(c, &c->client, fd, on_client_readable, on_client_writable);
 	LIST_INSERT_HEAD(&d->conns, c, link);
 	l->conns++;
-	if (!d->n_conns++) {
-		struct timeval tick = {.tv_usec = 250000};
-
-		(void)event_add(&d->sweep_event, &tick);
-	}
+	d->n_conns++;
+	conn_sweep_on(d);
 	d->served++;
 	conn_wait(c, d->config.timeouts.head);
 	if (l->kind == DOOR_CAPTURE) {
@@ -339,8 +364,11 @@ void conn_new(struct door_listener *l, int fd)
 	} else {
 		c->phase = l->kind == DOOR_DNS_TCP ? DOOR_DNS : DOOR_FIRST;
 	}
-	if (c->phase != DOOR_DEAD)
-		conn_watch(c);
+	/* what it wants is often here already */
+	if (c->phase == DOOR_FIRST)
+		on_client_readable(fd, EV_READ, c);
+	else if (c->phase != DOOR_DEAD)
+		conn_advance(c);
 }
 
 void conn_close(struct door_conn *c)
@@ -350,6 +378,8 @@ void conn_close(struct door_conn *c)
 	if (c->phase == DOOR_DEAD)
 		return;
 	dial_cancel(c);
+	if (c->phase == DOOR_HEAD)
+		conn_keep_upstream(c);
 	conn_close_upstream(c);
 	side_close(&c->client);
 	lane_done(&c->up);
@@ -358,8 +388,7 @@ void conn_close(struct door_conn *c)
 	LIST_REMOVE(c, link);
 	LIST_INSERT_HEAD(&d->dead, c, link);
 	c->listener->conns--;
-	if (!--d->n_conns)
-		(void)event_del(&d->sweep_event);
+	d->n_conns--;
 }
 
 void conn_reset(struct door_conn *c)
@@ -385,10 +414,25 @@ void conn_finish(struct door_conn *c)
 	conn_wait(c, LINGER_MS);
 }
 
+void conn_sweep_on(struct door *d)
+{
+	struct timeval tick = {.tv_usec = 250000};
+
+	if (!d->sweeping)
+		d->sweeping = event_add(&d->sweep_event, &tick) == 0;
+}
+
 void conn_sweep(struct door *d)
 {
 	int64_t now = door_now();
 	struct door_conn *c, *next;
+
+	pool_sweep(now);
+	listener_resume(d);
+	if (!d->n_conns && pool_empty()) {
+		(void)event_del(&d->sweep_event);
+		d->sweeping = false;
+	}
 
 	for (c = LIST_FIRST(&d->conns); c; c = next) {
 		next = LIST_NEXT(c, link);

@@ -53,6 +53,7 @@ static int take_config(struct door *d, json_t *json, struct bawn_error *err)
 		door_config_done(&fresh);
 		return r;
 	}
+	pool_sweep(INT64_MAX);
 	door_config_done(&d->config);
 	d->config = fresh;
 	return 0;

@@ -65,6 +65,32 @@ static int try_connect(struct door_conn *c, const struct sockaddr_storage *sa)
 	return 0;
 }
 
+/* Connected to an address that was checked. */
+static void dial_done(struct door_conn *c)
+{
+	struct door_trial *t = c->trial;
+	struct bawn_egress_ask ask = ask_of(c);
+	char text[INET6_ADDRSTRLEN];
+
+	address_text(&t->addrs[t->next - 1], text, sizeof(text));
+	if (c->entry != DOOR_BY_LOOPBACK)
+		report_decision(c->door, &ask, &t->answer, text);
+	c->up_host = c->host;
+	c->up_port = c->port;
+	dial_cancel(c);
+	conn_wait(c, c->door->config.timeouts.idle);
+	conn_dialled(c);
+}
+
+/* Near servers have answered when connect() returns. */
+static bool is_connected(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+
+	return getpeername(fd, (struct sockaddr *)&peer, &len) == 0;
+}
+
 /* The next address that can be tried at all. */
 static void dial_next(struct door_conn *c)
 {
@@ -76,6 +102,8 @@ static void dial_next(struct door_conn *c)
 
 		if (r == 0) {
 			conn_wait(c, t->next < t->n && left > TRY_MS ? TRY_MS : left);
+			if (is_connected(c->upstream.fd))
+				dial_done(c);
 			return;
 		}
 		t->last_errno = -r;
@@ -209,24 +237,14 @@ void dial_loopback(struct door_conn *c)
 void dial_writable(struct door_conn *c)
 {
 	struct door_trial *t = c->trial;
-	struct bawn_egress_ask ask = ask_of(c);
-	char text[INET6_ADDRSTRLEN];
 	socklen_t len = sizeof(t->last_errno);
 
 	if (getsockopt(c->upstream.fd, SOL_SOCKET, SO_ERROR, &t->last_errno, &len) < 0)
 		t->last_errno = errno;
-	if (t->last_errno) {
+	if (t->last_errno)
 		dial_next(c);
-		return;
-	}
-	address_text(&t->addrs[t->next - 1], text, sizeof(text));
-	if (c->entry != DOOR_BY_LOOPBACK)
-		report_decision(c->door, &ask, &t->answer, text);
-	c->up_host = c->host;
-	c->up_port = c->port;
-	dial_cancel(c);
-	conn_wait(c, c->door->config.timeouts.idle);
-	conn_dialled(c);
+	else
+		dial_done(c);
 }
 
 void dial_timeout(struct door_conn *c)

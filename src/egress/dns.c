@@ -142,6 +142,7 @@ static bool answers(const struct bawn_dns_question *q, enum bawn_dns_code code, 
 	return q->type == BAWN_DNS_A ? addr_len == 4 : q->type == BAWN_DNS_AAAA && addr_len == 16;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): so many parts has an answer */
 int bawn_dns_answer(const uint8_t *query, size_t n, const struct bawn_dns_question *q,
 	enum bawn_dns_code code, const uint8_t *addr, size_t addr_len, uint32_t ttl, uint8_t *dst,
 	size_t size)

@@ -41,23 +41,21 @@ static void on_control(evutil_socket_t fd, short what, void *arg)
 /* The host reads again: the loop's round does the rest. */
 static void on_room(evutil_socket_t fd, short what, void *arg)
 {
+	struct door *d = arg;
+
 	(void)fd;
 	(void)what;
-	(void)arg;
+	d->wants_room = false;
 }
 
-/* Wait for room in the socket only while something is left to be sent. */
-static void watch_room(struct door *d)
+/* A host that reads slowly is not tried again before it has made room. */
+static void tell(struct door *d)
 {
-	bool want = d->report.len > 0;
-
-	if (want == d->wants_room)
+	if (d->wants_room)
 		return;
-	d->wants_room = want;
-	if (want)
-		(void)event_add(&d->control_room, NULL);
-	else
-		(void)event_del(&d->control_room);
+	report_flush(d);
+	if (d->report.len)
+		d->wants_room = event_add(&d->control_room, NULL) == 0;
 }
 
 static void on_sweep(evutil_socket_t fd, short what, void *arg)
@@ -101,7 +99,7 @@ int door_new(int control, struct door **ret, struct bawn_error *err)
 	}
 	(void)event_assign(
 		&d->control_event, d->base, control, EV_READ | EV_PERSIST, on_control, d);
-	(void)event_assign(&d->control_room, d->base, control, EV_WRITE | EV_PERSIST, on_room, d);
+	(void)event_assign(&d->control_room, d->base, control, EV_WRITE, on_room, d);
 	(void)event_assign(&d->sweep_event, d->base, -1, EV_PERSIST, on_sweep, d);
 	r = bawn_own_addresses_read(&d->own);
 	if (r < 0) {
@@ -126,8 +124,7 @@ int door_run(struct door *d, struct bawn_error *err)
 		if (event_base_loop(d->base, EVLOOP_ONCE) < 0)
 			return bawn_fail(err, BAWN_ERR_INTERNAL, -EIO, "the event loop failed");
 		conn_free_dead(d);
-		report_flush(d);
-		watch_room(d);
+		tell(d);
 	}
 	report_drain(d);
 	return 0;
@@ -142,6 +139,7 @@ struct door *door_free(struct door *d)
 	conn_free_dead(d);
 	for (size_t i = 0; i < d->n_listeners; i++)
 		listener_free(d->listeners[i]);
+	pool_sweep(INT64_MAX);
 	d->resolver = resolver_free(d->resolver);
 	d->names = names_free(d->names);
 	budget_free(d);

@@ -49,6 +49,7 @@ struct door_listener {
 	int fd;
 	struct event event;
 	unsigned conns;
+	bool paused;
 };
 
 struct door_timeouts {   /* milliseconds */
@@ -145,6 +146,7 @@ struct door_exchange {
 	bool client_keep, up_keep;
 	bool websocket; /* an upgrade was passed on */
 	bool reused;    /* the upstream connection had served a request before */
+	size_t kept;    /* bytes of the request head, kept until the answer begins */
 };
 
 struct door_conn {
@@ -160,7 +162,6 @@ struct door_conn {
 	bool greeted;          /* SOCKS5: a method was chosen */
 	bool authorized;       /* SOCKS5: the password was right */
 	bool exact;            /* the rule names the very address */
-	bool again;            /* a request was answered on this connection */
 	struct bawn_host host; /* where it goes; of the request at hand */
 	uint16_t port;
 	struct bawn_host up_host; /* where `upstream` leads */
@@ -178,7 +179,7 @@ struct door {
 	struct event_base *base;
 	int control;
 	struct event control_event, control_room, sweep_event;
-	bool wants_room;
+	bool wants_room, sweeping;
 	bool going, stopping, sandboxed;
 	struct door_config config;
 	struct bawn_own_addresses own;
@@ -229,6 +230,7 @@ void report_drain(struct door *d);
 /* listener.c */
 int listener_add(struct door *d, const char *kind, uint16_t port, int fd, struct bawn_error *err);
 int listener_start(struct door *d, struct bawn_error *err);
+void listener_resume(struct door *d);
 void listener_free(struct door_listener *l);
 
 /* conn.c: life of a connection */
@@ -237,6 +239,8 @@ void conn_close(struct door_conn *c);
 /* Do what can be done now, then wait for what is missing. */
 void conn_advance(struct door_conn *c);
 void conn_close_upstream(struct door_conn *c);
+/* The same for a connection that could serve another request: it goes to the pool. */
+void conn_keep_upstream(struct door_conn *c);
 /* The upstream descriptor is connected: start watching it. */
 void conn_attach_upstream(struct door_conn *c, int fd);
 /* Send what is in the lanes and close, reading (and dropping) what the client still sends. */
@@ -245,6 +249,7 @@ void conn_finish(struct door_conn *c);
 void conn_reset(struct door_conn *c);
 void conn_wait(struct door_conn *c, int64_t ms);
 void conn_sweep(struct door *d);
+void conn_sweep_on(struct door *d); /* let it run, four times a second while there is anything */
 void conn_free_dead(struct door *d);
 
 /* lane.c: bytes */
@@ -262,6 +267,10 @@ void lane_done(struct door_lane *l);
 
 /* refuse.c: the same refusal in the words of each way in */
 void conn_refuse(struct door_conn *c, int status, const char *reason);
+/* The same for what is a decision: it is counted and reported, too. */
+void conn_deny(struct door_conn *c, int status, const char *rule, const char *why);
+/* False, after a denial, when the host has used up its bytes or (`request`) its requests. */
+bool conn_within_budget(struct door_conn *c, bool request);
 
 /* dial.c: allowed, so resolve, check, connect; then conn_dialled() */
 void dial_start(struct door_conn *c, const struct bawn_egress_answer *a, const char *method);
@@ -286,6 +295,8 @@ void dial_resolved(struct door_conn *c, const struct sockaddr_storage *v, size_t
 /* forward.c, exchange.c: HTTP requests and the exchange with a server */
 void forward_head(struct door_conn *c);
 void forward_start(struct door_conn *c);
+/* The reused connection was closed before it answered: make one and ask again. */
+void forward_again(struct door_conn *c);
 void forward_talk(struct door_conn *c);
 bool forward_authorized(const struct door *d, const struct bawn_http_request *r);
 /* rewrite.c: heads without what is meant for this hop only; false when there is no room */
@@ -305,6 +316,7 @@ void tunnel_start(struct door_conn *c);
 void tunnel_check(struct door_conn *c);
 void tunnel_pump(struct door_conn *c, struct door_lane *l);
 void tunnel_settle(struct door_conn *c);
+void tunnel_drop_pipe(struct door_lane *l);
 bool token_equal(const struct door *d, const char *p, size_t n);
 
 /* names.c: synthetic addresses */
@@ -322,6 +334,12 @@ void names_undo(const struct door_names *n, struct bawn_host *host);
 /* dnsd.c: questions of the confined */
 void dnsd_udp(struct door_listener *l);
 void dnsd_tcp(struct door_conn *c);
+
+/* pool.c: idle connections to servers */
+bool pool_put(int fd, const struct bawn_host *host, uint16_t port); /* false: there is no room */
+int pool_take(const struct bawn_host *host, uint16_t port);         /* a descriptor or -1 */
+void pool_sweep(int64_t now);                                       /* INT64_MAX drops all */
+bool pool_empty(void);
 
 /* budget.c */
 /* NULL only when the table is full and a budget is set: then the host must be refused. */

@@ -58,7 +58,10 @@ void forward_start(struct door_conn *c)
 		conn_refuse(c, 431, "the request head is too long");
 		return;
 	}
-	lane_consume(&c->up, r->head_len);
+	if (x->up_done && reused)
+		x->kept = r->head_len;
+	else
+		lane_consume(&c->up, r->head_len);
 	c->phase = DOOR_TALK;
 	conn_wait(c, c->door->config.timeouts.idle);
 }
@@ -126,7 +129,9 @@ static bool answer_head(struct door_conn *c)
 	int got = c->down.len ? bawn_http_response_parse(c->down.in, c->down.len, r, &err) : 0;
 
 	if (got == 0 && c->down.eof) {
-		if (c->x.reused && !c->down.len)
+		if (c->x.kept && !c->down.len)
+			forward_again(c);
+		else if (c->x.reused && !c->down.len)
 			conn_close(c); /* it closed while we asked: the client may ask again */
 		else
 			conn_refuse(c, 502, "the server closed without an answer");
@@ -134,6 +139,8 @@ static bool answer_head(struct door_conn *c)
 	}
 	if (got == 0 && c->down.len < DOOR_BLOCK)
 		return false;
+	lane_consume(&c->up, c->x.kept);
+	c->x.kept = 0;
 	if (got <= 0 || (r->status == 101 && !c->x.websocket) ||
 		(c->x.minor == 0 && r->body == BAWN_BODY_CHUNKED && !c->x.head_only)) {
 		conn_refuse(c, 502, got < 0 ? err.msg : "the server's answer cannot be passed on");
@@ -162,42 +169,31 @@ static void talk_done(struct door_conn *c)
 {
 	struct door_exchange *x = &c->x;
 
-	c->again = true;
 	if (!x->up_keep || !x->up_done || c->down.len || c->up.broken || c->down.eof)
 		conn_close_upstream(c);
 	if (!x->client_keep || !x->up_done || (c->pinned && c->upstream.fd < 0)) {
-		conn_finish(c);
+		conn_keep_upstream(c);
+		/* bytes that nobody reads would turn the close into a reset */
+		if (x->up_done && !c->up.len)
+			conn_close(c);
+		else
+			conn_finish(c);
 		return;
 	}
 	c->phase = DOOR_HEAD;
 	conn_wait(c, c->up.len ? c->door->config.timeouts.head : c->door->config.timeouts.idle);
 }
 
-static bool over_budget(struct door_conn *c)
-{
-	struct bawn_egress_ask ask = {.way = door_way(c->entry), .host = &c->host, .port = c->port};
-	struct bawn_egress_answer a = {.rule = "budget"};
-
-	if (budget_left(c->door, c->stats))
-		return false;
-	(void)snprintf(a.reason, sizeof(a.reason), "%s: the byte budget for this host is used up",
-		c->host.text);
-	c->door->blocked++;
-	report_decision(c->door, &ask, &a, NULL);
-	conn_refuse(c, 403, a.reason);
-	return true;
-}
-
 void forward_talk(struct door_conn *c)
 {
 	struct door_exchange *x = &c->x;
 
-	if (over_budget(c))
+	if (!conn_within_budget(c, false))
 		return;
 
 	if (!x->up_done &&
 		!pass_body(&c->up, x->up_body, &x->up_left, &x->up_chunks, &x->up_done)) {
-		conn_refuse(c, 400, "the chunks of the request body are malformed");
+		conn_deny(c, 400, "http", "the chunks of the request body are malformed");
 		return;
 	}
 	if (!x->up_done && c->up.eof && c->up.len == c->up.ok) {

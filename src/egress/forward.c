@@ -119,20 +119,28 @@ static bool same_upstream(const struct door_conn *c)
 	       bawn_host_equal(&c->up_host, &c->host);
 }
 
+/* Only for a request that can be sent again if the server closes meanwhile. */
+static bool take_pooled(struct door_conn *c)
+{
+	int fd = c->door->request.body == BAWN_BODY_NONE ? pool_take(&c->host, c->port) : -1;
+
+	if (fd < 0)
+		return false;
+	conn_keep_upstream(c);
+	conn_close_upstream(c);
+	conn_attach_upstream(c, fd);
+	c->up_host = c->host;
+	c->up_port = c->port;
+	return true;
+}
+
 /* Decided: allowed. To the open connection if it leads there, else to a new one. */
 static void forward_to(
 	struct door_conn *c, const struct bawn_egress_ask *ask, const struct bawn_egress_answer *a)
 {
-	c->stats = budget_host(c->door, &c->host);
-	if (!c->stats || !budget_left(c->door, c->stats)) {
-		conn_refuse(c, 403, "the byte budget for this host is used up");
+	if (!conn_within_budget(c, true))
 		return;
-	}
-	if (!budget_request(c->door, c->stats)) {
-		conn_refuse(c, 429, "too many requests per second for this host");
-		return;
-	}
-	if (same_upstream(c)) {
+	if (same_upstream(c) || take_pooled(c)) {
 		report_decision(c->door, ask, a, NULL);
 		c->x.reused = true;
 		forward_start(c);
@@ -142,29 +150,51 @@ static void forward_to(
 	dial_start(c, a, ask->method);
 }
 
-static void decide_request(struct door_conn *c, const struct bawn_http_request *r)
+/* What the request at hand asks for. False: it cannot be decided about. */
+static bool make_ask(struct door_conn *c, struct bawn_egress_ask *ret)
 {
 	static char path[BAWN_HTTP_HEAD_MAX + 1];
-	char method[24];
+	static char method[24];
+	const struct bawn_http_request *r = &c->door->request;
+
+	*ret = (struct bawn_egress_ask){.way = BAWN_WAY_HTTP,
+		.host = &c->host,
+		.port = c->port,
+		.method = method,
+		.path = path};
+	return copy(method, sizeof(method), r->method) && copy(path, sizeof(path), r->path);
+}
+
+static void decide_request(struct door_conn *c, const struct bawn_http_request *r)
+{
 	struct bawn_egress_answer a = {0};
-	struct bawn_egress_ask ask = {.way = BAWN_WAY_HTTP, .method = method, .path = path};
+	struct bawn_egress_ask ask;
 
 	if (!c->pinned) {
 		c->host = r->host;
 		c->port = r->port;
 		c->entry = DOOR_BY_HTTP;
 	}
-	ask.host = &c->host;
-	ask.port = c->port;
-	if (!copy(method, sizeof(method), r->method) || !copy(path, sizeof(path), r->path)) {
-		conn_refuse(c, 400, "method or path is too long");
-		return;
-	}
-	if (!door_decide(c->door, &ask, false, &a)) {
+	if (!make_ask(c, &ask))
+		conn_deny(c, 400, "http", "method or path is too long");
+	else if (!door_decide(c->door, &ask, false, &a))
 		conn_refuse(c, 403, a.reason);
-		return;
-	}
-	forward_to(c, &ask, &a);
+	else
+		forward_to(c, &ask, &a);
+}
+
+void forward_again(struct door_conn *c)
+{
+	struct bawn_egress_answer a = {0};
+	struct bawn_egress_ask ask;
+	int status;
+
+	c->x.reused = false;
+	if (bawn_http_request_parse(c->up.in, c->up.len, &c->door->request, &status, NULL) <= 0 ||
+		!make_ask(c, &ask) || !door_decide(c->door, &ask, false, &a))
+		conn_close(c);
+	else
+		dial_start(c, &a, ask.method);
 }
 
 static void start_connect(struct door_conn *c, const struct bawn_http_request *r)
@@ -201,12 +231,12 @@ void forward_head(struct door_conn *c)
 	if (got == 0)
 		return;
 	if (got < 0) {
-		conn_refuse(c, status, err.msg);
+		conn_deny(c, status, "http", err.msg);
 		return;
 	}
 	status = objection(c, r, &why);
 	if (status)
-		conn_refuse(c, status, why);
+		conn_deny(c, status, status == 407 ? "token" : "http", why);
 	else if (r->form == BAWN_FORM_AUTHORITY)
 		start_connect(c, r);
 	else

@@ -18,8 +18,11 @@ static const char *shown(const char *s, size_t len, char dst[static 81])
 {
 	size_t n = len < 80 ? len : 80;
 
-	for (size_t i = 0; i < n; i++)
-		dst[i] = s[i] > ' ' && s[i] < 0x7f && s[i] != '\'' ? s[i] : '?';
+	for (size_t i = 0; i < n; i++) {
+		dst[i] = '?';
+		if (s[i] > ' ' && s[i] < 0x7f && s[i] != '\'')
+			dst[i] = s[i];
+	}
 	dst[n] = '\0';
 	return dst;
 }

@@ -140,8 +140,6 @@ void lane_done(struct door_lane *l)
 {
 	block_free(l->in);
 	block_free(l->head);
-	for (int i = 0; i < 2; i++)
-		if (l->pipe.fd[i] >= 0)
-			(void)close(l->pipe.fd[i]);
+	tunnel_drop_pipe(l);
 	*l = (struct door_lane){.pipe = {{-1, -1}}};
 }

@@ -21,14 +21,33 @@ static const char *const kind_names[] = {
 	[DOOR_LOOPBACK] = "loopback",
 };
 
+/* The system has no descriptor or memory to give: asking again at once would only burn time. */
+static void pause_listener(struct door_listener *l)
+{
+	l->paused = event_del(&l->event) == 0;
+	conn_sweep_on(l->door);
+}
+
+void listener_resume(struct door *d)
+{
+	for (size_t i = 0; i < d->n_listeners; i++) {
+		struct door_listener *l = d->listeners[i];
+
+		if (l->paused)
+			l->paused = event_add(&l->event, NULL) < 0;
+	}
+}
+
 static void accept_some(struct door_listener *l)
 {
 	for (int i = 0; i < ROUND_MAX; i++) {
 		struct door *d = l->door;
 		int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
+		if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
+			pause_listener(l);
 		if (fd < 0)
-			return; /* none, or none to be had: the next round tries again */
+			return;
 		if (l->conns >= DOOR_CONNS_MAX || d->n_conns + d->n_upstreams >= d->max_sockets) {
 			struct linger now = {.l_onoff = 1};
 

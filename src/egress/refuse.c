@@ -60,7 +60,10 @@ static void refuse_http(struct door_conn *c, int status, const char *reason)
 
 static void refuse_socks(struct door_conn *c, int status)
 {
-	int code = status == 403 || status == 407 || status == 429 ? 2 : status == 502 ? 5 : 4;
+	int code = status == 403 || status == 407 || status == 429 ? 2
+		   : status == 400                                 ? 1
+		   : status == 502                                 ? 5
+								   : 4;
 
 	if (c->trial && c->trial->last_errno != ECONNREFUSED && code == 5)
 		code = 4;
@@ -101,4 +104,38 @@ void conn_refuse(struct door_conn *c, int status, const char *reason)
 	} else {
 		conn_reset(c);
 	}
+}
+
+void conn_deny(struct door_conn *c, int status, const char *rule, const char *why)
+{
+	struct bawn_egress_ask ask = {.way = door_way(c->entry), .host = &c->host, .port = c->port};
+	struct bawn_egress_answer a = {0};
+
+	(void)snprintf(a.rule, sizeof(a.rule), "%s", rule);
+	if (c->host.text[0])
+		(void)snprintf(
+			a.reason, sizeof(a.reason), "'%s' port %u: %s", c->host.text, c->port, why);
+	else
+		(void)snprintf(a.reason, sizeof(a.reason), "%s", why);
+	c->door->blocked++;
+	if (c->host.text[0])
+		budget_blocked(c->door, &c->host);
+	report_decision(c->door, &ask, &a, NULL);
+	conn_refuse(c, status, a.reason);
+}
+
+bool conn_within_budget(struct door_conn *c, bool request)
+{
+	if (request || !c->stats)
+		c->stats = budget_host(c->door, &c->host);
+	if (!c->stats || !budget_left(c->door, c->stats))
+		conn_deny(c, 403, "network.host_bytes",
+			"the byte budget for this host is used up; more in 'network.host_bytes'");
+	else if (request && !budget_request(c->door, c->stats))
+		conn_deny(c, 429, "network.host_rate",
+			"too many requests per second for this host; wait, or more in "
+			"'network.host_rate'");
+	else
+		return true;
+	return false;
 }

@@ -363,7 +363,7 @@ static bool path_decode(const char *path, char *dst, size_t size)
 }
 
 /* `*` is any run of bytes; goes back to the last `*` only, so the time is bounded. */
-static bool glob(const char *pattern, const char *s)
+static bool path_matches(const char *pattern, const char *s)
 {
 	const char *star = NULL, *from = NULL;
 
@@ -392,7 +392,7 @@ static enum bawn_rule_fit fit_path(const struct bawn_rule *r, const char *path)
 
 	if (!path || !path_decode(path, decoded, sizeof(decoded)))
 		return BAWN_FIT_ODD_PATH;
-	return glob(r->path, decoded) ? BAWN_FIT_YES : BAWN_FIT_NOT_PATH;
+	return path_matches(r->path, decoded) ? BAWN_FIT_YES : BAWN_FIT_NOT_PATH;
 }
 
 enum bawn_rule_fit bawn_rule_fit(

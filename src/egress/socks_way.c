@@ -102,7 +102,7 @@ static void request(struct door_conn *c)
 	if (r == 0)
 		return;
 	if (r < 0) {
-		conn_refuse(c, 502, err.msg);
+		conn_deny(c, 400, "socks", err.msg);
 		return;
 	}
 	lane_consume(&c->up, q.len);

@@ -12,14 +12,16 @@
 #include "egress/door.h"
 #include "egress/tls.h"
 
-#define PIPE_SIZE  ((size_t)256 * 1024)
+#define PIPE_SIZE  ((size_t)1024 * 1024)
+#define PIPES_BIG  16 /* the kernel counts pipe memory by user: leave some to the others */
 #define PIPES_KEPT 64
-#define TURN_MAX   ((size_t)1024 * 1024) /* bytes of one connection before others get their turn */
+#define TURN_MAX   ((size_t)4096 * 1024) /* bytes of one connection before others get their turn */
 #define TLS_RECORD 22
 
 /* Empty pipes. A lane has one only while it moves bytes or holds some. */
 static struct door_lane_pipe pipes[PIPES_KEPT];
 static size_t n_pipes;
+static size_t n_made; /* pipes there are, in use or not */
 
 static bool pipe_take(struct door_lane *l)
 {
@@ -33,20 +35,30 @@ static bool pipe_take(struct door_lane *l)
 		l->pipe = (struct door_lane_pipe){{-1, -1}};
 		return false;
 	}
-	(void)fcntl(l->pipe.fd[1], F_SETPIPE_SZ, (int)PIPE_SIZE);
+	if (n_made++ < PIPES_BIG)
+		(void)fcntl(l->pipe.fd[1], F_SETPIPE_SZ, (int)PIPE_SIZE);
 	return true;
+}
+
+void tunnel_drop_pipe(struct door_lane *l)
+{
+	if (l->pipe.fd[0] < 0)
+		return;
+	(void)close(l->pipe.fd[0]);
+	(void)close(l->pipe.fd[1]);
+	l->pipe = (struct door_lane_pipe){{-1, -1}};
+	n_made--;
 }
 
 static void pipe_give(struct door_lane *l)
 {
 	if (l->pipe.fd[0] < 0 || l->piped)
 		return;
-	if (n_pipes < PIPES_KEPT) {
-		pipes[n_pipes++] = l->pipe;
-	} else {
-		(void)close(l->pipe.fd[0]);
-		(void)close(l->pipe.fd[1]);
+	if (n_pipes == PIPES_KEPT) {
+		tunnel_drop_pipe(l);
+		return;
 	}
+	pipes[n_pipes++] = l->pipe;
 	l->pipe = (struct door_lane_pipe){{-1, -1}};
 }
 
@@ -70,32 +82,23 @@ static bool rule_is_exact(const struct door_conn *c, const char *rule)
 
 void tunnel_ask(struct door_conn *c)
 {
-	struct bawn_egress_ask ask = {
-		.way = reads_http(c) ? BAWN_WAY_DNS : door_way(c->entry),
-		.host = &c->host,
-		.port = c->port,
-	};
+	struct bawn_egress_ask ask = {.way = door_way(c->entry), .host = &c->host, .port = c->port};
+	struct bawn_egress_ask any = {.way = BAWN_WAY_DNS, .host = &c->host, .port = c->port};
 	struct bawn_egress_answer a = {0};
 
-	if (!door_decide(c->door, &ask, false, &a)) {
+	if (reads_http(c))
+		bawn_egress_decide(c->door->config.rules, &any, &a);
+	if (!a.allowed && !door_decide(c->door, &ask, false, &a)) {
 		conn_refuse(c, 403, a.reason);
 		return;
 	}
 	c->exact = rule_is_exact(c, a.rule);
-	c->stats = budget_host(c->door, &c->host);
-	if (!c->stats || !budget_left(c->door, c->stats)) {
-		conn_refuse(c, 403, "the byte budget for this host is used up");
+	if (!conn_within_budget(c, !reads_http(c)))
 		return;
-	}
-	if (reads_http(c)) {
+	if (reads_http(c))
 		tunnel_start(c);
-		return;
-	}
-	if (!budget_request(c->door, c->stats)) {
-		conn_refuse(c, 429, "too many requests per second for this host");
-		return;
-	}
-	dial_start(c, &a, NULL);
+	else
+		dial_start(c, &a, NULL);
 }
 
 static bool announce(struct door_conn *c)
@@ -154,19 +157,6 @@ static int looks_like_http(const char *p, size_t n)
 	return best;
 }
 
-static void deny(struct door_conn *c, const char *rule, const char *why)
-{
-	struct bawn_egress_ask ask = {.way = door_way(c->entry), .host = &c->host, .port = c->port};
-	struct bawn_egress_answer a = {0};
-
-	(void)snprintf(a.rule, sizeof(a.rule), "%s", rule);
-	(void)snprintf(a.reason, sizeof(a.reason), "%s port %u: %s", c->host.text, c->port, why);
-	c->door->blocked++;
-	budget_blocked(c->door, &c->host);
-	report_decision(c->door, &ask, &a, NULL);
-	conn_refuse(c, 403, a.reason);
-}
-
 /* NULL if the hello fits the host. */
 static const char *hello_objection(const struct door_conn *c, const struct bawn_hello *h)
 {
@@ -197,7 +187,7 @@ static void check_hello(struct door_conn *c)
 	why = r <= 0 ? "only TLS may pass here, and this is no complete ClientHello"
 		     : hello_objection(c, &h);
 	if (why) {
-		deny(c, "tls", why);
+		conn_deny(c, 403, "tls", why);
 		return;
 	}
 	c->up.ok = c->up.len;
@@ -295,7 +285,7 @@ static bool move(struct door_conn *c, struct door_lane *l, int from, int to)
 		n = pipe_in(l, from, left < PIPE_SIZE ? (size_t)left : PIPE_SIZE);
 		if (n < 0 || !pipe_out(c, l, to))
 			return false;
-		if ((size_t)n < PIPE_SIZE / 2 || l->piped)
+		if ((size_t)n < PIPE_SIZE / 4 || l->piped)
 			break;
 		moved += (size_t)n;
 	}
@@ -330,10 +320,8 @@ void tunnel_pump(struct door_conn *c, struct door_lane *l)
 
 	if (fine && l->piped)
 		fine = pipe_out(c, l, to);
-	if (fine && !lane_pending(l) && c->stats && !budget_left(c->door, c->stats)) {
-		deny(c, "budget", "the byte budget for this host is used up");
+	if (fine && !lane_pending(l) && c->stats && !conn_within_budget(c, false))
 		return;
-	}
 	if (fine && !lane_pending(l))
 		fine = move(c, l, from, to);
 	if (!fine) {

@@ -124,8 +124,7 @@ static int answer_of(int fd, uint32_t last)
 	while ((n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
 		unsigned left = (unsigned)n;
 
-		for (const struct nlmsghdr *h = (const void *)buf; NLMSG_OK(h, left);
-			h = NLMSG_NEXT(h, left)) {
+		for (struct nlmsghdr *h = (void *)buf; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
 			const struct nlmsgerr *e = NLMSG_DATA(h);
 
 			if (h->nlmsg_type != NLMSG_ERROR)

@@ -92,6 +92,31 @@ def a_kept_connection_is_used_again(world):
         assert world.tell()["connections"] == 1
 
 
+def a_server_that_goes_away_meanwhile_is_asked_again(world):
+    with door() as d:
+        for _ in range(20):
+            status, _, body = once(d, "http://a.w.test/once")
+            assert (status, body) == (200, b"once"), (status, body)
+        with d.connect() as s:
+            for _ in range(20):
+                get(s, "http://a.w.test/once")
+                assert read_answer(s)[2] == b"once"
+
+
+def clients_share_idle_connections_to_a_server(world):
+    with door() as d:
+        world.reset()
+        for _ in range(10):
+            assert once(d, "http://a.w.test/hello")[0] == 200
+        assert world.tell()["connections"] <= 5  # the door may see the next client before the last one's end
+        d.reload(allow=["b.w.test"])
+        d.wait("reloaded")
+        assert once(d, "http://a.w.test/hello")[0] == 403
+        world.reset()
+        assert once(d, "http://b.w.test/hello")[0] == 200
+        assert world.tell()["connections"] == 1  # a new one, under the new rules
+
+
 def pipelined_requests_are_answered_in_turn(world):
     with door() as d, d.connect() as s:
         for i in range(5):
@@ -210,6 +235,7 @@ def what_two_could_read_differently_is_refused(world):
                 status, h, _ = read_answer(s)
                 assert 400 <= status < 600 and h.get("connection") == "close", (what, status)
             assert world.tell()["http"] == [], what
+            assert d.wait("decision", {"decision": "deny"})["reason"], what
 
 
 def malformed_chunks_end_the_connection(world):

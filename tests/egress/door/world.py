@@ -144,6 +144,9 @@ async def http(r, w):
                 break
             elif path == "/echo":
                 w.write(plain(body, "X-Method: " + method + "\r\n"))
+            elif path == "/once":  # promises to stay, and goes
+                w.write(plain(b"once"))
+                break
             elif path == "/hang":
                 await asyncio.sleep(60)
             elif path.startswith("/big/"):

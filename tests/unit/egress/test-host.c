@@ -174,7 +174,8 @@ TEST(lengths)
 	name[253] = '.';
 	ASSERT_EQ(strlen(canon(name, 254)), 253);
 	/* A root dot of a name that needs mapping. */
-	memcpy(name, "xn--bcher-kva", 13);
+	for (size_t i = 0; i < 13; i++)
+		name[i] = "xn--bcher-kva"[i];
 	ASSERT_EQ(strlen(canon(name, 254)), 253);
 }
 

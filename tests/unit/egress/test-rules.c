@@ -525,17 +525,24 @@ TEST(address_switches)
 
 TEST(development)
 {
-	struct bawn_egress_rules *r =
-		compile(BAWN_EGRESS_ALLOWLIST, bawn_egress_development_hosts(), NULL);
+	const char *const *list = bawn_egress_development_hosts();
+	struct bawn_egress_rules *r = compile(BAWN_EGRESS_ALLOWLIST, list, NULL);
+	size_t n = 0;
 
-	ASSERT_TRUE(tunnel(r, "github.com", 443));
-	ASSERT_TRUE(tunnel(r, "api.github.com", 443));
-	ASSERT_TRUE(tunnel(r, "pypi.org", 443));
-	ASSERT_TRUE(!tunnel(r, "github.com", 22));
-	ASSERT_TRUE(!tunnel(r, "evil.example", 443));
-	ASSERT_TRUE(!tunnel(r, "github.com.evil.example", 443));
+	for (; list[n]; n++) {
+		char host[80], evil[80];
+
+		ASSERT_TRUE(strncmp(list[n], "*.", 2) == 0);
+		(void)snprintf(host, sizeof(host), "some.host.%.40s", list[n] + 2);
+		(void)snprintf(evil, sizeof(evil), "%.40s.evil.example", list[n] + 2);
+		ASSERT_TRUE(tunnel(r, list[n] + 2, 443));
+		ASSERT_TRUE(tunnel(r, host, 443));
+		ASSERT_TRUE(!tunnel(r, host, 22));
+		ASSERT_TRUE(!tunnel(r, evil, 443));
+		ASSERT_TRUE(!dial(r, host, 443, NULL, "10.0.0.1"));
+	}
+	ASSERT_TRUE(n > 10);
 	ASSERT_TRUE(!tunnel(r, "169.254.169.254", 80));
-	ASSERT_TRUE(!dial(r, "github.com", 443, NULL, "10.0.0.1"));
 	bawn_egress_rules_free(r);
 }
 
@@ -579,4 +586,42 @@ TEST(many_rules)
 	bawn_egress_rules_free(r);
 	free(list);
 	free(text);
+}
+
+TEST(several_rules_about_one_host)
+{
+	struct bawn_egress_rules *r = compile(BAWN_EGRESS_ALLOWLIST,
+		LIST("a.org:22", " GET a.org/x ", "*.a.org:8080", ".a.org:9", "*:70",
+			"10.0.0.0/8:1", "10.0.0.0/8:2", "*:71"),
+		LIST("a.org:23", "a.org:24"));
+
+	ASSERT_TRUE(tunnel(r, "a.org", 22));
+	ASSERT_STREQ(answer.rule, "a.org:22");
+	ASSERT_TRUE(ask(r, BAWN_WAY_HTTP, "a.org", 80, "GET", "/x"));
+	ASSERT_STREQ(answer.rule, "GET a.org/x");
+	ASSERT_TRUE(tunnel(r, "a.org", 8080));
+	ASSERT_TRUE(tunnel(r, "b.a.org", 8080));
+	ASSERT_TRUE(tunnel(r, "b.a.org", 9));
+	ASSERT_TRUE(!tunnel(r, "a.org", 9));
+	ASSERT_TRUE(!tunnel(r, "b.a.org", 22));
+	ASSERT_TRUE(tunnel(r, "b.org", 70));
+	ASSERT_TRUE(tunnel(r, "b.org", 71));
+	ASSERT_TRUE(!tunnel(r, "b.org", 72));
+	ASSERT_TRUE(tunnel(r, "10.1.1.1", 1));
+	ASSERT_TRUE(tunnel(r, "10.1.1.1", 2));
+	ASSERT_TRUE(!tunnel(r, "10.1.1.1", 3));
+	ASSERT_TRUE(!tunnel(r, "a.org", 23));
+	ASSERT_TRUE(!tunnel(r, "a.org", 24));
+	bawn_egress_rules_free(r);
+}
+
+TEST(a_bad_rule_in_either_list)
+{
+	struct bawn_egress_source src = {
+		.mode = BAWN_EGRESS_OPEN, .allow = LIST("a.org"), .block = LIST("b.org", "c..org")};
+	struct bawn_egress_rules *r = NULL;
+	struct bawn_error err = {0};
+
+	ASSERT_TRUE(bawn_egress_rules_compile(&src, &r, &err) < 0);
+	ASSERT_TRUE(!r && strstr(err.msg, "rule 'c..org'"));
 }

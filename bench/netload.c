@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Client and server for bench/egress.py: one process each, epoll, so that what is measured is what
+ * stands between them.
+ *
+ *   netload serve ADDR PORT              answers requests; what connects to PORT+1 gets bytes
+ *   netload http ADDR PORT TARGET CONNS SECONDS KEEP [AUTH]
+ *                                        requests for TARGET one after the other on CONNS
+ *                                        connections; prints "requests/s median-us p99-us failed"
+ *   netload bulk ADDR PORT TARGET BYTES [AUTH]
+ *                                        reads BYTES through CONNECT TARGET ("-": directly);
+ *                                        prints "MiB/s"
+ *   netload hold ADDR PORT N             opens N connections, says so, waits for its input to end
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#define EVENTS   256
+#define BUF      65536
+#define SAMPLES  (1 << 20)
+#define BODY_LEN 128
+
+struct conn {
+	int fd;
+	bool bulk, connecting, listener;
+	size_t got;
+	uint64_t started;
+	char buf[2048];
+};
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static void fail(const char *what)
+{
+	(void)fprintf(stderr, "netload: %s: %s\n", what, strerrorname_np(errno));
+	exit(1); /* NOLINT(concurrency-mt-unsafe): one thread */
+}
+
+static struct sockaddr_in address(const char *host, const char *port, int add)
+{
+	struct sockaddr_in a = {
+		.sin_family = AF_INET, .sin_port = htons((uint16_t)(strtol(port, NULL, 10) + add))};
+
+	if (inet_pton(AF_INET, host, &a.sin_addr) != 1)
+		fail(host);
+	return a;
+}
+
+static void watch(int ep, struct conn *c, uint32_t what)
+{
+	struct epoll_event ev = {.events = what, .data.ptr = c};
+
+	if (epoll_ctl(ep, EPOLL_CTL_ADD, c->fd, &ev) < 0 &&
+		epoll_ctl(ep, EPOLL_CTL_MOD, c->fd, &ev) < 0)
+		fail("epoll_ctl");
+}
+
+/* --- server --- */
+
+static void serve_accept(int ep, const struct conn *l)
+{
+	int one = 1;
+	int fd;
+
+	while ((fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+		struct conn *c = calloc(1, sizeof(*c));
+
+		if (!c)
+			fail("calloc");
+		c->fd = fd;
+		c->bulk = l->bulk;
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+		watch(ep, c, c->bulk ? EPOLLOUT : EPOLLIN);
+	}
+}
+
+static bool serve_bytes(struct conn *c)
+{
+	static char zeros[BUF * 4];
+	ssize_t n = send(c->fd, zeros, sizeof(zeros), MSG_NOSIGNAL);
+
+	return n >= 0 || errno == EAGAIN;
+}
+
+static bool serve_requests(struct conn *c)
+{
+	static char answer[BODY_LEN + 128];
+	static int len;
+	ssize_t n = recv(c->fd, c->buf + c->got, sizeof(c->buf) - 1 - c->got, 0);
+	char *at = c->buf;
+	char *end;
+
+	if (!len) {
+		len = snprintf(answer, sizeof(answer),
+			"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n",
+			BODY_LEN);
+		memset(answer + len, 'x', BODY_LEN);
+		len += BODY_LEN;
+	}
+	if (n <= 0)
+		return n < 0 && errno == EAGAIN;
+	c->got += (size_t)n;
+	c->buf[c->got] = '\0';
+	while ((end = strstr(at, "\r\n\r\n"))) {
+		bool last = strcasestr(at, "connection: close") != NULL;
+
+		if (send(c->fd, answer, (size_t)len, MSG_NOSIGNAL) != len || last)
+			return false;
+		at = end + 4;
+	}
+	c->got -= (size_t)(at - c->buf);
+	memmove(c->buf, at, c->got);
+	return c->got < sizeof(c->buf) - 1;
+}
+
+static int serve(char **argv)
+{
+	struct conn listeners[2] = {{.listener = true}, {.listener = true, .bulk = true}};
+	struct epoll_event ev[EVENTS];
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+	int one = 1;
+
+	for (int i = 0; i < 2; i++) {
+		struct sockaddr_in a = address(argv[0], argv[1], i);
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+		if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(fd, 4096) < 0)
+			fail("listen");
+		listeners[i].fd = fd;
+		watch(ep, &listeners[i], EPOLLIN);
+	}
+	(void)printf("ready\n");
+	(void)fflush(stdout);
+	for (;;) {
+		int n = epoll_wait(ep, ev, EVENTS, -1);
+
+		for (int i = 0; i < n; i++) {
+			struct conn *c = ev[i].data.ptr;
+
+			if (c->listener) {
+				serve_accept(ep, c);
+			} else if (c->bulk ? !serve_bytes(c) : !serve_requests(c)) {
+				(void)close(c->fd);
+				free(c);
+			}
+		}
+	}
+	return 0;
+}
+
+/* --- requests --- */
+
+struct load {
+	struct sockaddr_in to;
+	char request[1024];
+	int len;
+	bool keep;
+	int ep;
+	uint64_t done, failed;
+	uint32_t *us;
+};
+
+static void begin(struct load *l, struct conn *c)
+{
+	int one = 1;
+
+	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	(void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	c->got = 0;
+	c->started = now_us();
+	if (connect(c->fd, (struct sockaddr *)&l->to, sizeof(l->to)) < 0 && errno != EINPROGRESS)
+		fail("connect");
+	c->connecting = true;
+	watch(l->ep, c, EPOLLOUT);
+}
+
+static void again(struct load *l, struct conn *c)
+{
+	(void)close(c->fd);
+	begin(l, c);
+}
+
+static void ask(struct load *l, struct conn *c)
+{
+	if (l->keep && !c->connecting)
+		c->started = now_us();
+	c->connecting = false;
+	c->got = 0;
+	if (send(c->fd, l->request, (size_t)l->len, MSG_NOSIGNAL) != l->len) {
+		l->failed++;
+		again(l, c);
+		return;
+	}
+}
+
+static void answered(struct load *l, struct conn *c)
+{
+	const char *end = strstr(c->buf, "\r\n\r\n");
+	bool last;
+
+	if (!end || c->got < (size_t)(end + 4 - c->buf) + BODY_LEN)
+		return;
+	if (strncmp(c->buf + 8, " 200", 4) != 0)
+		l->failed++;
+	l->us[l->done % SAMPLES] = (uint32_t)(now_us() - c->started);
+	l->done++;
+	last = !l->keep || strcasestr(c->buf, "connection: close");
+	if (last)
+		again(l, c);
+	else
+		ask(l, c);
+}
+
+static void step(struct load *l, struct conn *c)
+{
+	ssize_t n;
+
+	if (c->connecting) {
+		ask(l, c);
+		watch(l->ep, c, EPOLLIN);
+		return;
+	}
+	n = recv(c->fd, c->buf + c->got, sizeof(c->buf) - 1 - c->got, 0);
+	if (n <= 0) {
+		if (n < 0 && errno == EAGAIN)
+			return;
+		l->failed++;
+		again(l, c);
+		return;
+	}
+	c->got += (size_t)n;
+	c->buf[c->got] = '\0';
+	answered(l, c);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void make_request(struct load *l, const char *target, const char *auth)
+{
+	const char *path = strstr(target, "://");
+	const char *host = path ? path + 3 : target;
+	int n = (int)strcspn(host, "/");
+
+	l->len = snprintf(l->request, sizeof(l->request),
+		"GET %s HTTP/1.1\r\nHost: %.*s\r\n%s%s%s%s\r\n",
+		path ? target : strchr(target, '/'), n, host, auth ? "Proxy-Authorization: " : "",
+		auth ? auth : "", auth ? "\r\n" : "", l->keep ? "" : "Connection: close\r\n");
+}
+
+static int http(int argc, char **argv)
+{
+	struct load l = {.to = address(argv[0], argv[1], 0),
+		.keep = !strcmp(argv[5], "keep"),
+		.ep = epoll_create1(EPOLL_CLOEXEC),
+		.us = calloc(SAMPLES, sizeof(uint32_t))};
+	long conns = strtol(argv[3], NULL, 10);
+	uint64_t begun = now_us();
+	uint64_t length = (uint64_t)(strtod(argv[4], NULL) * 1e6);
+	struct epoll_event ev[EVENTS];
+	size_t n;
+
+	make_request(&l, argv[2], argc > 6 ? argv[6] : NULL);
+	for (long i = 0; i < conns; i++) {
+		struct conn *c = calloc(1, sizeof(*c));
+
+		if (!c || !l.us)
+			fail("calloc");
+		begin(&l, c);
+	}
+	while (now_us() - begun < length) {
+		int got = epoll_wait(l.ep, ev, EVENTS, 100);
+
+		for (int i = 0; i < got; i++)
+			step(&l, ev[i].data.ptr);
+	}
+	n = l.done < SAMPLES ? (size_t)l.done : SAMPLES;
+	if (!n)
+		fail("no answer");
+	qsort(l.us, n, sizeof(uint32_t), by_size);
+	(void)printf("%.0f %u %u %llu\n", (double)l.done * 1e6 / (double)(now_us() - begun),
+		l.us[n / 2], l.us[n * 99 / 100], (unsigned long long)l.failed);
+	return 0;
+}
+
+/* --- bytes --- */
+
+static int dial(const struct sockaddr_in *a)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (connect(fd, (const struct sockaddr *)a, sizeof(*a)) < 0)
+		fail("connect");
+	return fd;
+}
+
+static int bulk(int argc, char **argv)
+{
+	static char buf[BUF * 4];
+	struct sockaddr_in a = address(argv[0], argv[1], 0);
+	uint64_t want = strtoull(argv[3], NULL, 10), got = 0, begun;
+	int fd = dial(&a);
+	int n;
+
+	if (strcmp(argv[2], "-") != 0) {
+		n = snprintf(buf, sizeof(buf), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s%s%s\r\n",
+			argv[2], argv[2], argc > 4 ? "Proxy-Authorization: " : "",
+			argc > 4 ? argv[4] : "", argc > 4 ? "\r\n" : "");
+		if (send(fd, buf, (size_t)n, 0) != n || recv(fd, buf, 12, MSG_WAITALL) != 12 ||
+			memcmp(buf + 8, " 200", 4) != 0)
+			fail("CONNECT");
+	}
+	begun = now_us();
+	while (got < want) {
+		ssize_t r = recv(fd, buf, sizeof(buf), 0);
+
+		if (r <= 0)
+			fail("recv");
+		got += (uint64_t)r;
+	}
+	(void)printf("%.1f\n", (double)got / 1048576 * 1e6 / (double)(now_us() - begun));
+	return 0;
+}
+
+static int hold(char **argv)
+{
+	struct sockaddr_in a = address(argv[0], argv[1], 0);
+	struct rlimit files;
+	char c;
+
+	(void)getrlimit(RLIMIT_NOFILE, &files);
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+	for (long i = strtol(argv[2], NULL, 10); i > 0; i--)
+		(void)dial(&a);
+	(void)printf("ready\n");
+	(void)fflush(stdout);
+	while (read(STDIN_FILENO, &c, 1) > 0)
+		;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (argc == 4 && !strcmp(argv[1], "serve"))
+		return serve(argv + 2);
+	if (argc >= 8 && !strcmp(argv[1], "http"))
+		return http(argc - 2, argv + 2);
+	if (argc >= 6 && !strcmp(argv[1], "bulk"))
+		return bulk(argc - 2, argv + 2);
+	if (argc == 5 && !strcmp(argv[1], "hold"))
+		return hold(argv + 2);
+	(void)fprintf(stderr, "usage: netload serve|http|bulk|hold ...\n");
+	return 2;
+}
