@@ -176,6 +176,10 @@ def a_literal_needs_a_rule_of_its_own(world):
         assert status == 200
         assert tls(s, None)[2] == b"hello\n"
         assert connect(d, "93.184.215.15:443")[1] == 403
+    for rule, host in (("93.184.215.14:*", "93.184.215.14"), ("[2606:2800:21f:0::14]:443", "[2606:2800:21f::14]")):
+        with door(allow=[rule]) as d:
+            s, status = connect(d, host + ":443")
+            assert status == 200 and tls(s, None)[2] == b"hello\n", rule
     with door(allow=["93.184.215.0/24"]) as d:
         s, status = connect(d, "93.184.215.14:443")
         s.sendall(hello(None))
