@@ -186,7 +186,7 @@ const struct bawn_watch *bawn_door_watch(
 	return &d->watch;
 }
 
-void bawn_door_end(struct bawn_door *d, struct bawn_network *ret)
+void bawn_door_end(struct bawn_door *d, struct bawn_network *ret, struct bawn_outcome *outcome)
 {
 	int64_t stop = bawn_now_ms() + END_MS;
 	struct pollfd p = {.fd = bawn_egress_fd(d->e), .events = POLLIN};
@@ -194,10 +194,12 @@ void bawn_door_end(struct bawn_door *d, struct bawn_network *ret)
 	if (!d->ended && bawn_egress_ask_stats(d->e, true, NULL) < 0)
 		d->seen.lost = d->ended = true;
 	while (!d->ended && bawn_now_ms() < stop) {
-		struct bawn_event unheard = {.kind = BAWN_EV_NONE};
+		struct bawn_event ev = {.kind = BAWN_EV_NONE};
 
-		next(d, &unheard);
-		if (unheard.kind == BAWN_EV_NONE)
+		next(d, &ev);
+		if (ev.kind == BAWN_EV_DENIED)
+			(void)bawn_outcome_denied(d->a, outcome, &ev, NULL);
+		else if (ev.kind == BAWN_EV_NONE)
 			(void)poll(&p, 1, (int)(stop - bawn_now_ms()) + 1);
 	}
 	*ret = d->seen;

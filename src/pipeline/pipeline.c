@@ -164,7 +164,7 @@ static void note_network(struct run *x)
 
 	if (!x->door)
 		return;
-	bawn_door_end(x->door, n);
+	bawn_door_end(x->door, n, &x->r->outcome);
 	x->door = bawn_door_free(x->door);
 	if (n->lost)
 		add_note(x->r,

@@ -55,9 +55,9 @@ int loop_stop(struct loop *l, int signo, struct bawn_error *err)
 	return 0;
 }
 
-static int note_denial(struct loop *l, const struct bawn_event *ev, struct bawn_error *err)
+int bawn_outcome_denied(struct bawn_arena *a, struct bawn_outcome *o, const struct bawn_event *ev,
+	struct bawn_error *err)
 {
-	struct bawn_outcome *o = l->ret;
 	struct bawn_denial *d;
 
 	o->denials_total++;
@@ -72,7 +72,7 @@ static int note_denial(struct loop *l, const struct bawn_event *ev, struct bawn_
 		return 0;
 	d = &o->denials[o->n_denials];
 	*d = (struct bawn_denial){.control = ev->control, .count = 1};
-	d->text = bawn_arena_strdup(l->arena, ev->text);
+	d->text = bawn_arena_strdup(a, ev->text);
 	if (!d->text)
 		return bawn_fail(err, BAWN_ERR_SUPERVISE, -ENOMEM, "out of memory");
 	o->n_denials++;
@@ -93,7 +93,7 @@ static int watch_step(struct loop *l, struct bawn_error *err)
 			l->watching = false;
 		if (ev.kind != BAWN_EV_DENIED)
 			break;
-		r = note_denial(l, &ev, err);
+		r = bawn_outcome_denied(l->arena, l->ret, &ev, err);
 	}
 	return r;
 }
@@ -127,7 +127,7 @@ static int take_event(struct loop *l, const struct bawn_event *ev, struct bawn_e
 	case BAWN_EV_LIMIT:
 		return loop_limit(l, ev->control, err);
 	case BAWN_EV_DENIED:
-		return note_denial(l, ev, err);
+		return bawn_outcome_denied(l->arena, l->ret, ev, err);
 	case BAWN_EV_ENDED:
 		note_end(l);
 		return 0;

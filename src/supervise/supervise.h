@@ -68,6 +68,10 @@ struct bawn_outcome {
 	uint64_t denials_total;
 };
 
+/* Note a denial; the same one again is counted. */
+int bawn_outcome_denied(struct bawn_arena *a, struct bawn_outcome *o, const struct bawn_event *ev,
+	struct bawn_error *err);
+
 /* Make the pipes. `stdin_fd` < 0 means no input (/dev/null). With plan->pty only parent[] stays -1.
  */
 int bawn_stdio_open(

@@ -451,6 +451,24 @@ def _(t):
         raise Fail(str(r))
 
 
+@case("the resolver's file: a link, a dangling link, none")
+def _(t):
+    if not t.suite.root or t.identity != "root":
+        raise Skip("needs root: another /etc")
+    etc = t.base + "/etc"
+    show = "cat /etc/resolv.conf; getent hosts x.%s; echo asked $?" % EVIL
+    bawn = " ".join([t.suite.bawn, "run", "-q", "--workspace", t.ws, "--net", "allowlist", "--", "sh", "-c", f"'{show}'"])
+    lines = [f"cp -a /etc {etc}", f"mount --bind {etc} /etc", "umount /etc/resolv.conf 2>/dev/null || true",
+             "rm -f /etc/resolv.conf", "ln -s ../run/resolve/stub.conf /etc/resolv.conf", "mount -t tmpfs t /run",
+             "mkdir /run/resolve", "echo nameserver 9.9.9.9 > /run/resolve/stub.conf", bawn, "cat /run/resolve/stub.conf",
+             "rm /run/resolve/stub.conf", bawn, "rm /etc/resolv.conf", bawn]
+    done = subprocess.run([*t.world.enter, "unshare", "--mount", "sh", "-ec", "\n".join(lines)], env=t.env(), cwd=t.ws,
+                          capture_output=True, text=True, timeout=HUNG)
+    shutil.rmtree(etc, ignore_errors=True)
+    if done.stdout.split("\n") != ["nameserver 127.0.0.1", "asked 2", "nameserver 9.9.9.9", "asked 2", "asked 2", ""]:
+        raise Fail(f"{done.stdout!r} {done.stderr[-300:]!r}")
+
+
 @case("records: every decision with its rule")
 def _(t):
     need("curl")
