@@ -203,6 +203,15 @@ def http_in_a_tunnel_is_decided_by_request(world):
             assert world.tell()["http"] == []
 
 
+def a_server_that_goes_away_does_not_end_the_client(world):
+    with door(allow=["a.w.test:80", "a.w.test:8080"]) as d:
+        for port in (80, 8080):
+            s, _ = connect(d, f"a.w.test:{port}")
+            for _ in range(5):
+                s.sendall(f"GET /once HTTP/1.1\r\nHost: a.w.test:{port}\r\n\r\n".encode())
+                assert read_answer(s)[2] == b"once", port
+
+
 def http_to_an_address_in_a_tunnel(world):
     with door(allow=["93.184.215.14", "b.w.test:8080"]) as d:
         s, status = connect(d, "93.184.215.14:80")
