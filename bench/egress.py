@@ -167,6 +167,8 @@ class Lab:
             try:
                 if not shutil.which(tool):
                     raise RuntimeError(f"{tool} is not installed")
+                if quick and tool == "npm" and not os.environ.get("SRT_MODULES"):
+                    raise RuntimeError("a quick run installs nothing")
                 self.contenders[name] = start(self.top)
             except (RuntimeError, subprocess.TimeoutExpired) as e:
                 self.absent[name] = str(e)

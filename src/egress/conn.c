@@ -210,28 +210,15 @@ static void on_client_writable(evutil_socket_t fd, short what, void *arg)
 		conn_advance(c);
 }
 
-/* A server that talks while nothing was asked of it, or that goes away. */
-static void idle_upstream(struct door_conn *c)
-{
-	conn_close_upstream(c);
-	if (c->pinned) { /* there is no other place this could go to */
-		if (c->up.len)
-			conn_finish(c);
-		else
-			conn_close(c);
-	}
-}
-
 static void on_upstream_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct door_conn *c = arg;
 	bool first = c->phase == DOOR_TALK && !c->x.down_started && !c->down.len;
 
 	(void)what;
-	if (c->phase == DOOR_HEAD) {
-		idle_upstream(c);
-		if (c->phase != DOOR_DEAD)
-			conn_advance(c);
+	if (c->phase == DOOR_HEAD) { /* it talks unasked, or goes; the next request finds another */
+		conn_close_upstream(c);
+		conn_advance(c);
 		return;
 	}
 	conn_active(c);

@@ -17,7 +17,7 @@
  *                  {"error": "..."}     before ready: it exits; the network is gone, not open.
  *                                       For a reload: the old rules stay.
  *                  {"decision": "allow|deny", "way", "host", "port", "rule", "reason", "method"?,
- *                   "path"?, "address"?}
+ *                   "address"?}
  *                  {"closed": host, "port", "sent": N, "received": N, "ms": N}
  *                  {"dropped": N}       decisions not sent because the reader was slow
  *                  {"host": name, "allowed", "blocked", "sent", "received"}   before "stats", each

@@ -171,7 +171,7 @@ static void talk_done(struct door_conn *c)
 
 	if (!x->up_keep || !x->up_done || c->down.len || c->up.broken || c->down.eof)
 		conn_close_upstream(c);
-	if (!x->client_keep || !x->up_done || (c->pinned && c->upstream.fd < 0)) {
+	if (!x->client_keep || !x->up_done) {
 		conn_keep_upstream(c);
 		/* bytes that nobody reads would turn the close into a reset */
 		if (x->up_done && !c->up.len)

@@ -15,7 +15,7 @@
 #define PIPE_SIZE  ((size_t)1024 * 1024)
 #define PIPES_BIG  16 /* the kernel counts pipe memory by user: leave some to the others */
 #define PIPES_KEPT 64
-#define TURN_MAX   ((size_t)4096 * 1024) /* bytes of one connection before others get their turn */
+#define TURN_MAX   ((size_t)1024 * 1024) /* bytes of one connection before others get their turn */
 #define TLS_RECORD 22
 
 /* Empty pipes. A lane has one only while it moves bytes or holds some. */
@@ -69,15 +69,20 @@ static bool reads_http(const struct door_conn *c)
 	return c->port == 80;
 }
 
+/* Does the rule name this very host, and not a pattern or a block that it lies in? */
 static bool rule_is_exact(const struct door_conn *c, const char *rule)
 {
 	const char *at = strrchr(rule, ' ');
-	size_t n = strlen(c->host.text);
+	struct bawn_host h;
+	uint16_t port;
+	size_t n;
 
 	at = at ? at + 1 : rule;
-	if (*at == '[')
-		at++;
-	return !strncmp(at, c->host.text, n) && (at[n] == '\0' || at[n] == ':' || at[n] == ']');
+	n = strlen(at);
+	if (n > 2 && !memcmp(at + n - 2, ":*", 2))
+		n -= 2;
+	return bawn_host_parse_port(at, n, 1, &h, &port, NULL) >= 0 &&
+	       bawn_host_equal(&h, &c->host);
 }
 
 void tunnel_ask(struct door_conn *c)
@@ -285,7 +290,7 @@ static bool move(struct door_conn *c, struct door_lane *l, int from, int to)
 		n = pipe_in(l, from, left < PIPE_SIZE ? (size_t)left : PIPE_SIZE);
 		if (n < 0 || !pipe_out(c, l, to))
 			return false;
-		if ((size_t)n < PIPE_SIZE / 4 || l->piped)
+		if ((size_t)n < PIPE_SIZE / 16 || l->piped)
 			break;
 		moved += (size_t)n;
 	}

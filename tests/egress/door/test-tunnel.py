@@ -176,6 +176,10 @@ def a_literal_needs_a_rule_of_its_own(world):
         assert status == 200
         assert tls(s, None)[2] == b"hello\n"
         assert connect(d, "93.184.215.15:443")[1] == 403
+    for rule, host in (("93.184.215.14:*", "93.184.215.14"), ("[2606:2800:21f:0::14]:443", "[2606:2800:21f::14]")):
+        with door(allow=[rule]) as d:
+            s, status = connect(d, host + ":443")
+            assert status == 200 and tls(s, None)[2] == b"hello\n", rule
     with door(allow=["93.184.215.0/24"]) as d:
         s, status = connect(d, "93.184.215.14:443")
         s.sendall(hello(None))
@@ -197,6 +201,15 @@ def http_in_a_tunnel_is_decided_by_request(world):
             s.sendall(bad)
             assert read_answer(s)[0] in (400, 403), bad
             assert world.tell()["http"] == []
+
+
+def a_server_that_goes_away_does_not_end_the_client(world):
+    with door(allow=["a.w.test:80", "a.w.test:8080"]) as d:
+        for port in (80, 8080):
+            s, _ = connect(d, f"a.w.test:{port}")
+            for _ in range(5):
+                s.sendall(f"GET /once HTTP/1.1\r\nHost: a.w.test:{port}\r\n\r\n".encode())
+                assert read_answer(s)[2] == b"once", port
 
 
 def http_to_an_address_in_a_tunnel(world):
