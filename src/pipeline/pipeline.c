@@ -34,7 +34,7 @@ struct run {
 static int look(struct run *x)
 {
 	const struct bawn_call *c = x->r->call;
-	struct bawn_vet_input in = {
+	struct bawn_vetting_input in = {
 		.tool = c->tool,
 		.agent = c->agent,
 		.session = c->session,
@@ -46,7 +46,7 @@ static int look(struct run *x)
 
 	x->use = (struct bawn_tool_use){.tool = c->tool, .command = c->text};
 	x->subject = bawn_call_subject(c);
-	return bawn_vet_begin(x->a, x->r->policy, &in, &x->vetting, &x->r->error);
+	return bawn_vetting_begin(x->a, x->r->policy, &in, &x->vetting, &x->r->error);
 }
 
 /* call → policy → inspect */
@@ -75,7 +75,7 @@ static int judge(struct run *x, int wall)
 	struct bawn_result *r = x->r;
 	struct bawn_error err = {0};
 	bool stop;
-	int e = bawn_vet_end(x->vetting, &r->verdict, &r->decision, &err);
+	int e = bawn_vetting_end(x->vetting, &r->verdict, &r->decision, &err);
 
 	x->vetting = NULL;
 	r->guarded = x->in->guard;
@@ -339,7 +339,7 @@ int bawn_pipeline_run(
 		e = in->guard ? guard(&x) : confine(&x);
 	if (e < 0)
 		e = refused(&x, e);
-	x.vetting = bawn_vet_drop(x.vetting);
+	x.vetting = bawn_vetting_drop(x.vetting);
 	bawn_stdio_done(&x.stdio);
 	x.door = bawn_door_free(x.door);
 	(void)bawn_audit_free(x.audit);
@@ -427,7 +427,7 @@ int bawn_pipeline_explain(
 	e = understand(&x);
 	if (e >= 0)
 		e = judge(&x, wall_in(&x));
-	x.vetting = bawn_vet_drop(x.vetting);
+	x.vetting = bawn_vetting_drop(x.vetting);
 	x.instance = bawn_instance_free(x.instance);
 	x.door = bawn_door_free(x.door);
 	bawn_stdio_done(&x.stdio);

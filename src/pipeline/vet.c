@@ -12,7 +12,7 @@
 /* What this call makes together with those before it. Without a session there is nothing before it.
  */
 static int check_sequences(struct bawn_arena *a, const struct bawn_policy *p,
-	const struct bawn_vet_input *in, struct bawn_findings *found, struct bawn_error *err)
+	const struct bawn_vetting_input *in, struct bawn_findings *found, struct bawn_error *err)
 {
 	struct bawn_session *past = bawn_new(a, struct bawn_session, 1);
 	struct bawn_session_event now[BAWN_STEPS_PER_CALL];
@@ -38,12 +38,12 @@ static int check_sequences(struct bawn_arena *a, const struct bawn_policy *p,
 struct bawn_vetting {
 	struct bawn_arena *a;
 	const struct bawn_policy *p;
-	struct bawn_vet_input in;
+	struct bawn_vetting_input in;
 	struct bawn_inspector *inspector; /* NULL when there is nothing to look at */
 };
 
-int bawn_vet_begin(struct bawn_arena *a, const struct bawn_policy *p,
-	const struct bawn_vet_input *in, struct bawn_vetting **ret, struct bawn_error *err)
+int bawn_vetting_begin(struct bawn_arena *a, const struct bawn_policy *p,
+	const struct bawn_vetting_input *in, struct bawn_vetting **ret, struct bawn_error *err)
 {
 	struct bawn_vetting *v = bawn_new(a, struct bawn_vetting, 1);
 	int r;
@@ -56,7 +56,7 @@ int bawn_vet_begin(struct bawn_arena *a, const struct bawn_policy *p,
 		if (r >= 0)
 			r = bawn_inspector_submit(v->inspector, &in->subjects[0], err);
 		if (r < 0) {
-			(void)bawn_vet_drop(v);
+			(void)bawn_vetting_drop(v);
 			return r;
 		}
 	}
@@ -64,7 +64,7 @@ int bawn_vet_begin(struct bawn_arena *a, const struct bawn_policy *p,
 	return 0;
 }
 
-struct bawn_vetting *bawn_vet_drop(struct bawn_vetting *v)
+struct bawn_vetting *bawn_vetting_drop(struct bawn_vetting *v)
 {
 	if (v)
 		v->inspector = bawn_inspector_free(v->inspector);
@@ -84,7 +84,7 @@ static int collect(struct bawn_vetting *v, struct bawn_findings *found, struct b
 	return r;
 }
 
-int bawn_vet_end(struct bawn_vetting *v, struct bawn_verdict *ret,
+int bawn_vetting_end(struct bawn_vetting *v, struct bawn_verdict *ret,
 	struct bawn_decision *ret_decision, struct bawn_error *err)
 {
 	struct bawn_verdict_place place = {
@@ -98,7 +98,7 @@ int bawn_vet_end(struct bawn_vetting *v, struct bawn_verdict *ret,
 	if (v->in.also)
 		found = *v->in.also;
 	r = collect(v, &found, err);
-	(void)bawn_vet_drop(v);
+	(void)bawn_vetting_drop(v);
 	if (r >= 0 && v->in.use)
 		r = check_sequences(v->a, v->p, &v->in, &found, err);
 	if (r >= 0)
@@ -109,13 +109,14 @@ int bawn_vet_end(struct bawn_vetting *v, struct bawn_verdict *ret,
 	return 0;
 }
 
-int bawn_vet(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_vet_input *in,
-	struct bawn_verdict *ret, struct bawn_decision *ret_decision, struct bawn_error *err)
+int bawn_vetting_all(struct bawn_arena *a, const struct bawn_policy *p,
+	const struct bawn_vetting_input *in, struct bawn_verdict *ret,
+	struct bawn_decision *ret_decision, struct bawn_error *err)
 {
 	struct bawn_vetting *v = NULL;
-	int r = bawn_vet_begin(a, p, in, &v, err);
+	int r = bawn_vetting_begin(a, p, in, &v, err);
 
-	return r < 0 ? r : bawn_vet_end(v, ret, ret_decision, err);
+	return r < 0 ? r : bawn_vetting_end(v, ret, ret_decision, err);
 }
 
 static void put(struct bawn_buf *b, const char *key, const char *value)
@@ -124,8 +125,8 @@ static void put(struct bawn_buf *b, const char *key, const char *value)
 	(void)bawn_buf_json(b, value, strlen(value));
 }
 
-int bawn_vet_record(struct bawn_audit *au, const struct bawn_policy *p,
-	const struct bawn_vet_input *in, const char *event, const void *input, size_t input_len,
+int bawn_vetting_record(struct bawn_audit *au, const struct bawn_policy *p,
+	const struct bawn_vetting_input *in, const char *event, const void *input, size_t input_len,
 	const struct bawn_verdict *v, const struct bawn_decision *d, const char *outcome,
 	struct bawn_error *err)
 {

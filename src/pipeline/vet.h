@@ -10,7 +10,7 @@
 
 struct bawn_audit;
 
-struct bawn_vet_input {
+struct bawn_vetting_input {
 	const char *tool, *agent, *session;  /* "" if unknown; never NULL */
 	const char *session_dir;             /* NULL for the usual place */
 	const struct bawn_tool_use *use;     /* for rules over the session; NULL for none */
@@ -23,22 +23,23 @@ struct bawn_vetting; /* under way, in the inspector's child */
 
 /* Hand the first subject to the detectors; returns at once. `in` and what it points to must stay.
  */
-int bawn_vet_begin(struct bawn_arena *a, const struct bawn_policy *p,
-	const struct bawn_vet_input *in, struct bawn_vetting **ret, struct bawn_error *err);
+int bawn_vetting_begin(struct bawn_arena *a, const struct bawn_policy *p,
+	const struct bawn_vetting_input *in, struct bawn_vetting **ret, struct bawn_error *err);
 /*
  * inspect → sequences → verdict → decision, when the detectors are done. The session remembers this
  * call. Ends the vetting, whatever comes of it.
  */
-int bawn_vet_end(struct bawn_vetting *v, struct bawn_verdict *ret,
+int bawn_vetting_end(struct bawn_vetting *v, struct bawn_verdict *ret,
 	struct bawn_decision *ret_decision, struct bawn_error *err);
 /* Forget about it. NULL is fine; returns NULL. */
-struct bawn_vetting *bawn_vet_drop(struct bawn_vetting *v);
+struct bawn_vetting *bawn_vetting_drop(struct bawn_vetting *v);
 /* Both at once. */
-int bawn_vet(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_vet_input *in,
-	struct bawn_verdict *ret, struct bawn_decision *ret_decision, struct bawn_error *err);
+int bawn_vetting_all(struct bawn_arena *a, const struct bawn_policy *p,
+	const struct bawn_vetting_input *in, struct bawn_verdict *ret,
+	struct bawn_decision *ret_decision, struct bawn_error *err);
 
 /* One record for a tool call that was vetted and not run by us. `input` is hashed, not kept. */
-int bawn_vet_record(struct bawn_audit *au, const struct bawn_policy *p,
-	const struct bawn_vet_input *in, const char *event, const void *input, size_t input_len,
+int bawn_vetting_record(struct bawn_audit *au, const struct bawn_policy *p,
+	const struct bawn_vetting_input *in, const char *event, const void *input, size_t input_len,
 	const struct bawn_verdict *v, const struct bawn_decision *d, const char *outcome,
 	struct bawn_error *err);

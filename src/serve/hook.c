@@ -173,13 +173,13 @@ static void act(struct turn *t)
 	}
 }
 
-static int record(struct turn *t, const struct bawn_vet_input *in, struct bawn_error *err)
+static int record(struct turn *t, const struct bawn_vetting_input *in, struct bawn_error *err)
 {
 	struct bawn_audit *au = NULL;
 	int r = bawn_audit_open(t->policy->audit_path, t->policy->audit_sync, &au, err);
 
 	if (r >= 0)
-		r = bawn_vet_record(au, t->policy, in,
+		r = bawn_vetting_record(au, t->policy, in,
 			t->call.when == BAWN_HOOK_AFTER ? "tool-output" : "tool", t->payload,
 			t->len, &t->verdict, &t->decision, outcome_name(t), err);
 	(void)bawn_audit_free(au);
@@ -194,7 +194,7 @@ void bawn_hook_answer(struct bawn_arena *a, const struct bawn_hook_agent *agent,
 		.a = a, .agent = agent, .o = o, .payload = payload, .len = len, .ret = ret};
 	struct bawn_error err = {0}, bad = {0};
 	struct bawn_findings found = {0};
-	struct bawn_vet_input in;
+	struct bawn_vetting_input in;
 	int malformed;
 
 	*ret = (struct bawn_hook_answer){.out = "", .say = ""};
@@ -211,7 +211,7 @@ void bawn_hook_answer(struct bawn_arena *a, const struct bawn_hook_agent *agent,
 	}
 	if (t.call.when == BAWN_HOOK_OTHER)
 		return;
-	in = (struct bawn_vet_input){
+	in = (struct bawn_vetting_input){
 		.tool = t.call.use.tool,
 		.agent = t.call.agent,
 		.session = t.call.session,
@@ -224,7 +224,7 @@ void bawn_hook_answer(struct bawn_arena *a, const struct bawn_hook_agent *agent,
 		.also = &found,
 	};
 	if (bawn_tool_policy(a, t.policy, &t.call, &found, &err) < 0 ||
-		bawn_vet(a, t.policy, &in, &t.verdict, &t.decision, &err) < 0) {
+		bawn_vetting_all(a, t.policy, &in, &t.verdict, &t.decision, &err) < 0) {
 		give_up(&t, err.msg);
 		return;
 	}
