@@ -234,9 +234,9 @@ class Lab:
 
     def measure(self):
         q = self.quick
-        n, seconds, size = (1, 0.5, 64 << 20) if q else (7, 1, 1 << 30)
+        n, seconds, size = (1, 0.5, 64 << 20) if q else (7, 1, 512 << 20)
         return {
-            "bulk": self.rounds(n, lambda name: self.bulk(name, size)),
+            "bulk": self.rounds(1 if q else 21, lambda name: self.bulk(name, size)),
             "one": self.rounds(n, lambda name: self.http(name, 1, seconds, "keep")),
             "keep": self.rounds(n, lambda name: self.http(name, 50, seconds, "keep")),
             "close": self.rounds(n, lambda name: self.http(name, 50, seconds, "close")),
@@ -273,7 +273,7 @@ def measure(bench):
     s = Section("Egress", "The egress proxy and its peers between one client and one server, in network namespaces "
                 "joined by a veth pair; plain HTTP with answers of 128 bytes, and a CONNECT tunnel. Medians of "
                 "rounds in which each contender runs once.")
-    head, rows, bulk = table(r["bulk"], "MiB/s", lambda v: f"{v:.0f}")
+    head, rows, _ = table(r["bulk"], "MiB/s", lambda v: f"{v:.0f}")
     s.tables.append(("Tunnel throughput", head, rows))
     head, rows, one = table(r["one"], "µs", lambda v: f"{v:.0f}", 1)
     s.tables.append(("Latency of a request on a kept connection, median", head, rows))
@@ -287,7 +287,13 @@ def measure(bench):
     s.tables.append(("Start, until it is confined and accepts", ["", "median, ms", "ninth decile, ms"],
                      [["bawn", *(f"{x / 1000:.2f}" for x in start)]]))
     s.budgets.append(Budget("egress: start of the proxy", start[0] / 1000, 1.5, "ms"))
-    s.budgets.append(Budget("egress: tunnel throughput ÷ direct", bulk["bawn"] / bulk["direct"], 0.8, at_least=True))
+    # Throughput on a shared machine drifts by more than what is measured: compare within each round.
+    paired = [b / d for b, d in zip(r["bulk"]["bawn"], r["bulk"]["direct"])]
+    s.notes.append(f"tunnel ÷ direct within each round: {min(paired):.2f} to {max(paired):.2f}, median "
+                   f"{statistics.median(paired):.2f}; directly {min(r['bulk']['direct']):.0f} to "
+                   f"{max(r['bulk']['direct']):.0f} MiB/s")
+    s.budgets.append(Budget("egress: tunnel throughput ÷ direct, median of rounds", statistics.median(paired), 0.8,
+                            at_least=True))
     s.budgets.append(Budget("egress: latency added to a request, median", (one["bawn"] - one["direct"]) / 1000, 0.2,
                             "ms"))
     for kind in ("keep", "close"):

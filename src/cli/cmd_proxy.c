@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -251,10 +252,21 @@ static void print_json(struct bawn_buf *b, const struct bawn_egress_event *ev)
 	bawn_buf_puts(b, "}\n");
 }
 
+static void put_time(struct bawn_buf *b)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char text[32];
+
+	if (gmtime_r(&now, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ ", &tm))
+		bawn_buf_puts(b, text);
+}
+
 static void text_decision(struct cli *cli, const struct bawn_egress_event *ev)
 {
 	struct bawn_buf *b = &cli->say;
 
+	put_time(b);
 	bawn_buf_printf(b, "%s%s%s ",
 		cli_colour(cli->colour_err, ev->allowed ? CLI_GREEN : CLI_RED),
 		ev->allowed ? "allow" : "deny ", cli_colour(cli->colour_err, CLI_PLAIN));

@@ -51,6 +51,14 @@ need_curl() {
 	grep -qE '^HTTPS_PROXY=http://bawn:[0-9a-f]{48}@127\.0\.0\.1:[0-9]+$' vars
 	grep -qE '^ALL_PROXY=socks5h://bawn:' vars
 	grep -qE '^no_proxy=$' vars
+	if command -v curl >/dev/null; then
+		curl -s -o /dev/null --noproxy '' -x "$(sed -n "s/^export http_proxy='\(.*\)'/\1/p" out)" http://no.example/
+		for _ in $(seq 200); do
+			grep -q deny err && break
+			sleep 0.05
+		done
+		grep -qE '^20[0-9-]+T[0-9:]+Z deny  http GET no\.example:80 \(.*--allow-host' err
+	fi
 	kill "$pid"
 	wait "$pid"
 	grep -q "in all" err
