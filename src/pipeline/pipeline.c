@@ -316,9 +316,12 @@ static int confine(struct run *x)
 /* The verdict comes first and says which way. */
 static int guard(struct run *x)
 {
+	struct bawn_result *r = x->r;
 	int e = judge(x, 0);
 
-	if (e < 0 || !x->r->passed)
+	if (e >= 0 && !r->passed)
+		e = bawn_policy_for_tool(x->a, r->policy, r->call->tool, &r->policy, &r->error);
+	if (e < 0 || !r->passed)
 		return e < 0 ? e : confine(x);
 	e = open_audit(x);
 	return e < 0 ? e : let_through(x);

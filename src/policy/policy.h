@@ -189,6 +189,14 @@ int bawn_policy_template(struct bawn_buf *out);
  * it. */
 const char *bawn_policy_named(const struct bawn_policy *p, const char *key);
 
+/*
+ * `p` with what it says about suspicious calls of `tool` laid over it
+ * (tools.<Tool>.enforcement.adapter, enforcement.suspicious.<Tool>.*). It only narrows, but for the
+ * network where nobody has said anything about it.
+ */
+int bawn_policy_for_tool(struct bawn_arena *a, const struct bawn_policy *p, const char *tool,
+	const struct bawn_policy **ret, struct bawn_error *err);
+
 const char *bawn_layer_name(enum bawn_layer layer);
 const char *bawn_enum_name(const char *type, unsigned value); /* ("netmode", 3) -> "deny" */
 

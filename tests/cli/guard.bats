@@ -89,3 +89,21 @@ acting() {
 	run --separate-stderr -125 bawn guard --session s -- echo .env
 	[[ $stderr == *"remove it"* ]]
 }
+
+@test "what the policy says about suspicious calls of a tool narrows the wall" {
+	need_run
+	mkdir out
+	printf '%s\n' 'enforcement:' '  enabled: true' '  suspicious:' '    Bash:' '      filesystem_writable: [out]' \
+		'      network_allow: false' 'actions: {SAFE: constrain}' >"$base/policy.yaml"
+	run -0 bawn guard --policy "$base/policy.yaml" --tool Bash -- sh -c 'echo x > out/f; echo y > g || echo refused'
+	[[ $output == *refused* ]]
+	[ -e out/f ] && [ ! -e g ]
+	run -0 bawn guard --policy "$base/policy.yaml" --tool Other -- sh -c 'echo y > g'
+	[ -e g ]
+	printf '%s\n' 'enforcement: {enabled: true}' 'actions: {SAFE: constrain}' 'tools: {Bash: {enforcement: {adapter: landlock}}}' \
+		>"$base/policy.yaml"
+	run -0 bawn guard --policy "$base/policy.yaml" --tool Bash --json -- true
+	[[ $(jq -r .backend <<<"$output") == landlock ]]
+	run -0 bawn guard --policy "$base/policy.yaml" --tool Read --json -- true
+	[[ $(jq -r .backend <<<"$output") != landlock ]]
+}
