@@ -10,6 +10,7 @@
 
 #define LOOP_ITEMS 24
 #define LOOP_BODY  2048
+#define BLOCK_BODY ((size_t)8192)
 #define BLOCKS_MAX 64
 #define ROUNDS_MAX 512
 
@@ -109,7 +110,7 @@ static int run_rounds(struct sh *s, struct sh_reader *r, const struct sh_block *
 	struct sh_reader *c;
 	int rc;
 
-	if (b->function || !b->name || b->list.n < 2 || n > LOOP_BODY || s->depth > 4 ||
+	if (b->function || !b->name || b->list.n < 2 || n > LOOP_BODY || r->level > 3 ||
 		s->runs > ROUNDS_MAX)
 		return 0;
 	text = rounds(s, r, b, n);
@@ -220,7 +221,7 @@ static int block_command_end(struct sh *s, struct sh_reader *r, struct sh_comman
 	rc = sh_vet(s, c);
 	if (rc == 0)
 		rc = sh_command_after(s, r);
-	if (rc != 0 || !again || to - from > 4 * LOOP_BODY || s->depth > 4)
+	if (rc != 0 || !again || to - from > BLOCK_BODY || r->level > 3)
 		return rc;
 	rc = sh_push(s, SH_MODE_SCRIPT, r->t + from, to - from, &child);
 	if (rc == SH_STEP_CHILD) {

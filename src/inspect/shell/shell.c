@@ -80,7 +80,6 @@ static int inspect_text(struct sh *s, const char *text, size_t len)
 		rc = sh_run(s, n.text, n.len);
 	if (rc == 0 && n.folded) {
 		s->top = NULL;
-		s->depth = 0;
 		rc = sh_run(s, n.folded, strlen(n.folded));
 	}
 	return rc < 0 ? rc : aftermath(s, &n);

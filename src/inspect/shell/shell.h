@@ -130,7 +130,7 @@ struct sh {
 	struct sh_func *funcs[SH_BUCKETS];
 	const char *cwd; /* NULL: where it was started */
 	struct sh_reader *top;
-	unsigned depth, runs;
+	unsigned runs;
 	size_t commands, most; /* in one line, and in the longest */
 	size_t seen_n, seen_cap;
 	struct sh_seen *seen; /* reported already: a long script does not repeat itself */
@@ -168,8 +168,8 @@ const char *sh_decode_hex(struct bawn_arena *a, const char *t, size_t n, size_t 
 /* Escapes as in $'…', echo -e and printf. `octal0`: \0NNN as echo has it. */
 const char *sh_decode_escapes(struct bawn_arena *a, const char *t, size_t n, size_t *ret_n);
 const char *sh_decode_reverse(struct bawn_arena *a, const char *t, size_t n);
-const char *sh_decode_tr(struct bawn_arena *a, const char *t, size_t n, const char *from,
-	const char *to, bool remove);
+const char *sh_decode_tr(
+	struct bawn_arena *a, const char *t, size_t n, const char *from, const char *to, bool del);
 const char *sh_decode_printf(
 	struct bawn_arena *a, const struct sh_words *w, size_t first, size_t *ret_n);
 
