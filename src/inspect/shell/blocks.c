@@ -13,6 +13,7 @@
 #define BLOCK_BODY ((size_t)8192)
 #define BLOCKS_MAX 64
 #define ROUNDS_MAX 512
+#define SLACK      64 /* a word is longer than the place where it ended */
 
 struct sh_command *sh_command_now(struct sh *s, struct sh_reader *r)
 {
@@ -233,6 +234,24 @@ static int block_command_end(struct sh *s, struct sh_reader *r, struct sh_comman
 	return rc;
 }
 
+/* For the second reading: this part of the outermost text was understood. */
+static int note_place(struct sh *s, const struct sh_reader *r)
+{
+	struct sh_span *x;
+
+	if (r->up || s->second)
+		return 0;
+	x = s->places.n ? &s->places.v[s->places.n - 1] : NULL;
+	if (!x || x->end < r->cmd_start) {
+		x = bawn_grow(s->a, &s->places.v, &s->places.n, &s->places.cap);
+		if (!x)
+			return sh_no_memory(s);
+		x->start = r->cmd_start > SLACK ? r->cmd_start - SLACK : 0;
+	}
+	x->end = r->i > x->end ? r->i : x->end;
+	return 0;
+}
+
 int sh_command_end(struct sh *s, struct sh_reader *r, bool piped)
 {
 	struct sh_command *c = r->cmd;
@@ -256,6 +275,9 @@ int sh_command_end(struct sh *s, struct sh_reader *r, bool piped)
 		c->how |= SH_STDIN;
 	c->start = r->base + (r->span ? 0 : r->cmd_start);
 	c->end = r->span ? r->base + r->span : r->base + r->i;
+	rc = note_place(s, r);
+	if (rc < 0)
+		return rc;
 	if (r->block_cmd)
 		return block_command_end(s, r, c);
 	rc = sh_execute(s, r, c);
