@@ -141,25 +141,21 @@ static int look_inside(struct code_walk *w, struct bawn_error *err)
 
 int code_understand(struct code_walk *w, struct bawn_error *err)
 {
-	TSTree *tree;
 	int r;
 
 	w->seen = bawn_new(w->a, uint8_t, w->len / 8 + 1);
 	if (!w->seen)
 		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");
-	r = code_parse(w, &tree, err);
+	r = code_parse(w, err);
 	if (r < 0)
 		return r;
-	if (tree) {
-		w->errors = ts_node_has_error(ts_tree_root_node(tree));
-		for (int i = 0; i < LEARN; i++)
-			code_walk_tree(w, tree);
-		w->last = true;
-		code_walk_tree(w, tree);
-		if (w->errors)
-			code_lex(w);
-		ts_tree_delete(tree);
-	}
+	for (int i = 0; i < LEARN; i++)
+		code_walk_all(w);
+	w->last = true;
+	code_walk_all(w);
+	if (w->errors)
+		code_lex(w);
+	code_parse_done(w);
 	code_shape(w);
 	if (w->failed || w->lines.failed)
 		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");

@@ -13,7 +13,8 @@
  *   process os.system "curl http://host/x | sh" @module
  *   send requests.post "https://host/", json=?<env,host> @func
  *   eval exec requests.get().text<net> @module
- *   call os.chmod "/tmp/x"<temp>, 511 @func hidden     (the name was put together at run time)
+ *   call os.chmod "/tmp/x"<temp>, 511 @func hidden     (the name was looked up at run time)
+ *   call x.run y @func obscured hidden                 (and was encoded before)
  *   assign os.environ["LD_PRELOAD"] "/tmp/x.so" @module
  *   text "https://host/api" @module
  *   file python blob exec net            (what was found in the whole file, sorted)
@@ -252,6 +253,12 @@ struct code_nested {
 	bool code;
 };
 
+/* Part of the text that was parsed by itself. */
+struct code_piece {
+	TSTree *tree;
+	uint32_t base;
+};
+
 struct code_walk {
 	struct bawn_scan *scan;
 	const struct bawn_subject *sub;
@@ -265,6 +272,10 @@ struct code_walk {
 	bool errors; /* the tree has errors */
 	uint32_t scope;
 	uint8_t parent; /* kind of the node above the one that is left */
+
+	struct code_piece *pieces;
+	size_t n_pieces, cap_pieces;
+	uint32_t base; /* of the piece that is walked */
 
 	struct code_val *vals;
 	size_t n_vals, cap_vals;
@@ -295,8 +306,9 @@ struct code_walk {
 int code_understand(struct code_walk *w, struct bawn_error *err);
 
 /* walk.c */
-int code_parse(struct code_walk *w, TSTree **ret, struct bawn_error *err);
-void code_walk_tree(struct code_walk *w, const TSTree *tree);
+int code_parse(struct code_walk *w, struct bawn_error *err);
+void code_parse_done(struct code_walk *w);
+void code_walk_all(struct code_walk *w);
 const char *code_text(struct code_walk *w, uint32_t start, uint32_t end); /* copy in the arena */
 
 /* env.c */
@@ -336,6 +348,7 @@ struct code_val code_percent(
 	struct code_walk *w, const struct code_val *f, const struct code_val *args);
 int code_digit(char c); /* hexadecimal, or -1 */
 uint32_t code_taint_of_text(const char *s, size_t len);
+uint32_t code_taint_of_variable(const char *name); /* of the environment */
 
 /* render.c */
 void code_event(struct code_walk *w, const char *verb, const char *name,

@@ -180,7 +180,7 @@ void code_bind(struct code_walk *w, const struct code_val *target, const struct 
 
 			if (v->n == target->n && !(v->flags & CODE_V_ANYOF)) {
 				part = v->items[i];
-			} else if (!(v->flags & CODE_V_ANYOF)) {
+			} else if (!(v->flags & CODE_V_ANYOF) && (i || w->front != &code_go)) {
 				part.str = NULL;
 				part.flags &= (uint8_t)~CODE_V_EXACT;
 			}

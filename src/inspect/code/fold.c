@@ -70,9 +70,9 @@ struct code_val code_reverse(struct code_walk *w, const struct code_val *v)
 	char *s;
 
 	out.var = 0;
-	out.taint |= CODE_T_HIDDEN;
-	if (!v->str)
+	if (!v->str) /* numbers and lists are turned round every day */
 		return out;
+	out.taint |= CODE_T_HIDDEN;
 	s = room(w, v->len);
 	for (uint32_t i = 0; s && i < v->len; i++)
 		s[i] = v->str[v->len - 1 - i];
@@ -285,6 +285,8 @@ static struct code_val chars(struct code_walk *w, const struct code_val *args, s
 	struct code_val list = {.name = "", .items = args, .n = (uint32_t)n};
 	struct code_val v;
 
+	if (n == 1 && (args[0].flags & CODE_V_ANYOF)) /* the body of a comprehension */
+		return (struct code_val){.name = "chr()", .taint = args[0].taint | CODE_T_HIDDEN};
 	if (n == 1 && args[0].n)
 		list = args[0];
 	for (uint32_t i = 0; i < list.n; i++)

@@ -430,7 +430,7 @@ static const struct code_known known[] = {
 	{"requests.session", CODE_OP_NONE, 0, true},
 	{"requests.session().get", CODE_OP_SEND, CODE_T_NET, true},
 	{"requests.session().post", CODE_OP_SEND, CODE_T_NET, true},
-	{"reversed", CODE_OP_REVERSE, CODE_T_HIDDEN, false},
+	{"reversed", CODE_OP_REVERSE, 0, false},
 	{"round", CODE_OP_NONE, 0, true},
 	{"runpy.run_path", CODE_OP_EVAL, 0, true},
 	{"set", CODE_OP_SAME, 0, false},
@@ -672,7 +672,10 @@ static size_t escape(const char *s, size_t len, char *out)
 	if (s[1] >= '0' && s[1] <= '7')
 		return 1 + digits(s + 1, len - 1, 3, 8, out);
 	k = s[1] ? strchr(from, s[1]) : NULL;
-	*out = k ? to[k - from] : s[1];
+	if (k)
+		*out = to[k - from];
+	else
+		*out = s[1];
 	return 2;
 }
 

@@ -13,6 +13,8 @@
 #define SYMBOLS_MAX  1024
 #define FIELDS_MAX   128
 #define DEPTH_MAX    20000
+#define PIECE        20000u /* tokens */
+#define PIECE_MAX    30000u
 
 struct table {
 	const TSLanguage *lang;
@@ -94,11 +96,37 @@ static const struct table *table_for(const struct code_front *f)
 	return t;
 }
 
-int code_parse(struct code_walk *w, TSTree **ret, struct bawn_error *err)
+/*
+ * Where the next piece ends. The parser library keeps the number of children of a node in 16 bits
+ * and corrupts its memory beyond that, so no piece may have more tokens. Cuts are made between
+ * lines that are not indented, unless the text has none.
+ */
+static uint32_t piece_end(const struct code_walk *w, uint32_t from)
+{
+	size_t tokens = 0;
+	bool word = false;
+
+	for (uint32_t i = from; i < w->len; i++) {
+		unsigned char c = (unsigned char)w->text[i];
+		bool in_word = c == '_' || c >= 0x80 || (c >= '0' && c <= '9') ||
+			       ((c | 32) >= 'a' && (c | 32) <= 'z');
+
+		if (!in_word || !word)
+			tokens += c != ' ' && c != '\t';
+		word = in_word;
+		if (tokens >= PIECE && c == '\n' && i + 1 < w->len &&
+			!strchr(" \t\n\r)]}#", w->text[i + 1]))
+			return i + 1;
+		if (tokens >= PIECE_MAX)
+			return i + 1;
+	}
+	return w->len;
+}
+
+int code_parse(struct code_walk *w, struct bawn_error *err)
 {
 	TSParser *p;
 
-	*ret = NULL;
 	if (w->len > PARSE_MAX || !bawn_scan_spend(w->scan, (uint64_t)w->len * 16)) {
 		w->spent = true;
 		return 0;
@@ -112,11 +140,29 @@ int code_parse(struct code_walk *w, TSTree **ret, struct bawn_error *err)
 			"the grammar of '%s' does not fit the parser library", w->front->name);
 	}
 	ts_parser_set_timeout_micros(p, PARSE_MICROS);
-	*ret = ts_parser_parse_string(p, NULL, w->text, w->len);
+	for (uint32_t at = 0, end; at < w->len && !w->spent && !w->failed; at = end) {
+		struct code_piece *x = bawn_grow(w->a, &w->pieces, &w->n_pieces, &w->cap_pieces);
+
+		end = piece_end(w, at);
+		if (!x) {
+			w->failed = true;
+			break;
+		}
+		x->base = at;
+		x->tree = ts_parser_parse_string(p, NULL, w->text + at, end - at);
+		w->spent = !x->tree;
+		w->errors = w->errors || (x->tree && ts_node_has_error(ts_tree_root_node(x->tree)));
+	}
 	ts_parser_delete(p);
-	if (!*ret)
-		w->spent = true;
 	return 0;
+}
+
+void code_parse_done(struct code_walk *w)
+{
+	for (size_t i = 0; i < w->n_pieces; i++)
+		if (w->pieces[i].tree)
+			ts_tree_delete(w->pieces[i].tree);
+	w->n_pieces = 0;
 }
 
 const char *code_text(struct code_walk *w, uint32_t start, uint32_t end)
@@ -206,8 +252,8 @@ static bool open_node(
 	}
 	*f = (struct frame){
 		.first = (uint32_t)w->n_vals,
-		.start = ts_node_start_byte(node),
-		.end = ts_node_end_byte(node),
+		.start = w->base + ts_node_start_byte(node),
+		.end = w->base + ts_node_end_byte(node),
 		.scope = w->scope,
 		.field = fid < FIELDS_MAX ? t->fields[fid] : 0,
 		.kind = sym < SYMBOLS_MAX ? t->kinds[sym] : (uint8_t)CODE_ERROR,
@@ -226,7 +272,7 @@ static bool wants_children(const struct stack *st, bool opened)
 	return k != CODE_COMMENT && k != CODE_TYPE;
 }
 
-void code_walk_tree(struct code_walk *w, const TSTree *tree)
+static void walk_piece(struct code_walk *w, const TSTree *tree)
 {
 	const struct table *t = table_for(w->front);
 	TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(tree));
@@ -259,4 +305,13 @@ void code_walk_tree(struct code_walk *w, const TSTree *tree)
 		}
 	}
 	ts_tree_cursor_delete(&c);
+}
+
+void code_walk_all(struct code_walk *w)
+{
+	for (size_t i = 0; i < w->n_pieces && !w->spent; i++) {
+		w->base = w->pieces[i].base;
+		if (w->pieces[i].tree)
+			walk_piece(w, w->pieces[i].tree);
+	}
 }
