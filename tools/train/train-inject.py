@@ -24,7 +24,7 @@ GRAM = PAIR + 64 * 64
 COUNT = GRAM + 4096
 ROUNDS, STEPS = 3, 70
 LAMBDA = 1.0
-DOUBT_MOST, TALK = -4.0, 5.0
+DOUBT_MOST, TALK = -4.0, 8.0
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
 CLASS_PRIOR = {
     "OVERRIDE": 0.3, "SECRECY": 0.8, "READER": 1.0, "AGENT": 0.4, "PROMPT": 0.5, "NEWTASK": 0.5, "MODE": 0.6, "PERMIT": 0.3,
@@ -45,7 +45,7 @@ SHAPE_PRIOR = {
 STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6]}
-BUDGET = {"natural": 0.006, "agent_doc": 0.012, "security_doc": 0.04}
+BUDGET = {"natural": 0.005, "agent_doc": 0.01, "security_doc": 0.045}
 
 
 def prior(names):
@@ -90,7 +90,7 @@ def read_names(features_c, lexicon_h):
             continue
         name, _, value = item.partition("=")
         if value:
-            n = sum(names[x] if x in names else int(x) for x in value.replace(" ", "").split("+"))
+            n = sum(names[x] if x in names else int(x) for x in "".join(value.split()).split("+"))
         names[name.strip()] = n
         n += 1
     return names
@@ -253,7 +253,8 @@ def fit(s, use, weight):
 
 def combine(s, model):
     """As inject_combine in score.c, with the model's zero moved to its threshold."""
-    return np.where(s.base > 0, s.base + np.maximum(model, DOUBT_MOST), model - TALK * s.talk)
+    model = model - TALK * s.talk
+    return np.where(s.base > 0, s.base + np.maximum(model, DOUBT_MOST), model)
 
 
 def one_left_out(job):
@@ -277,15 +278,34 @@ def leave_one_out(s, weight):
     return out
 
 
-def threshold(docs, score, share):
-    t = -20.0
-    for kind, budget in BUDGET.items():
-        v = sorted((x for d, x in zip(docs, score) if not d["label"] and d["tier"] not in ("user_prompt",) and kind_of(d) == kind
-                    and not d["source"].startswith("own:")), reverse=True)
-        if v:
-            print("  %s: %s" % (kind, " ".join("%.2f" % x for x in v[:12])))
-            t = max(t, v[min(len(v) - 1, int(len(v) * budget * share))] + 1e-3)
-    return t
+def shares(docs, score, mark):
+    """Flagged share of each kind of negative text, own texts left out."""
+    n, bad = collections.Counter(), collections.Counter()
+    for d, x in zip(docs, score):
+        if d["label"] or d["tier"] == "user_prompt" or d["source"].startswith("own:"):
+            continue
+        n[kind_of(d)] += 1
+        bad[kind_of(d)] += x >= mark
+    return {k: bad[k] / n[k] for k in n}, n
+
+
+def find_zero(s, model):
+    """The lowest threshold of the model at which rules and model together keep the budgets, or do as well as rules alone."""
+    floor, _ = shares(s.docs, s.best(combine(s, np.full(len(s.doc), -20.0))), 0.0)
+    for zero in np.arange(-2.0, 12.0, 0.05):
+        now, _ = shares(s.docs, s.best(combine(s, model - zero)), 0.0)
+        if all(now[k] <= max(BUDGET[k], floor[k]) for k in now):
+            return zero
+    return 12.0
+
+
+def find_malicious(docs, score):
+    """A tenth of the budgets; of few texts one may be above."""
+    for mark in np.arange(0.5, 20.0, 0.05):
+        now, n = shares(docs, score, mark)
+        if all(now[k] <= max(BUDGET[k] / 10.0, 1.0 / n[k]) for k in now):
+            return mark
+    return 20.0
 
 
 def table(docs, score, marks, out):
@@ -330,12 +350,12 @@ def main():
     print("rules alone (1, 4):")
     table(docs, base, [1.0, 4.0], sys.stdout)
     model = leave_one_out(s, weight)
-    alone = s.best(model - TALK * s.talk)
-    zero = threshold(docs, alone, 0.5)
+    zero = find_zero(s, model)
+    alone = s.best(model - zero - TALK * s.talk)
     print("leave-one-source-out, model alone (%.2f):" % zero)
-    table(docs, alone, [zero], sys.stdout)
+    table(docs, alone, [0.0], sys.stdout)
     loso = s.best(combine(s, model - zero))
-    marks = [zero, max(threshold(docs, loso, 0.1), 1.0)]
+    marks = [zero, find_malicious(docs, loso)]
     print("leave-one-source-out, together; suspicious (0), malicious (%.2f):" % marks[1])
     table(docs, loso, [0.0, marks[1]], sys.stdout)
     if z.scores:
