@@ -45,10 +45,9 @@ valgrind: ## unit tests of everything that makes no wall, under valgrind
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory build
 	@tools/valgrind.sh $(B)
-train: build ## train the injection model: make train DATA=…/inject.jsonl.gz (needs numpy)
-	@test -n "$(DATA)" || { echo "make train: name the labelled texts with DATA=…" >&2; exit 1; }
+train: build ## train the injection model on DATA/inject.jsonl.gz (needs numpy)
 	ninja -C $(B) --quiet tools/train/inject-features
-	tools/train/train-inject.py --data $(DATA) --own tools/train/inject-own.txt --features $(B)/tools/train/inject-features \
+	tools/train/train-inject.py --data $(DATA)/inject.jsonl.gz --own tools/train/inject-own.txt --features $(B)/tools/train/inject-features \
 	  --shapes src/inspect/inject/features.c --lexicon $(B)/src/inspect/inject-lexicon.h --out src/inspect/inject/weights.h
 format: ## rewrite sources with clang-format
 	clang-format -i $(SRC)
@@ -61,4 +60,8 @@ clean: ## remove build directories
 	rm -rf build build-asan build-fuzz build-clang
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t14
+<<<<<<< HEAD
 .PHONY: build run test bench eval asan fuzz tidy valgrind format train format-check install clean help
+=======
+.PHONY: build run test bench eval train asan fuzz tidy valgrind format format-check install clean help
+>>>>>>> refs/heads/vengine

@@ -21,6 +21,7 @@ struct batch {
 	struct cli *cli;
 	const struct bawn_policy *policy;
 	enum bawn_kind kind;
+	unsigned detect;
 	struct bawn_inspector *inspector;
 	struct bawn_buf in;
 	size_t looked; /* bytes of `in` that hold no end of a line */
@@ -124,7 +125,7 @@ static int one_line(struct batch *b, const char *line, size_t len, struct bawn_e
 	const char *lang = json_string_value(json_object_get(o, "lang"));
 	struct bawn_subject sub = {
 		.kind = b->kind,
-		.detect = BAWN_DETECT_ALL,
+		.detect = b->detect,
 		.last = true,
 	};
 
@@ -187,10 +188,10 @@ static int read_some(struct batch *b, struct bawn_error *err)
 	return n > 0;
 }
 
-int cli_batch(
-	struct cli *cli, const struct bawn_policy *p, const char *what, struct bawn_error *err)
+int cli_batch(struct cli *cli, const struct bawn_policy *p, const char *what, unsigned detect,
+	struct bawn_error *err)
 {
-	struct batch b = {.cli = cli, .policy = p, .in = {.max = LINE_MAX_LEN}};
+	struct batch b = {.cli = cli, .policy = p, .detect = detect, .in = {.max = LINE_MAX_LEN}};
 	int r;
 
 	if (!strcmp(what, "command"))

@@ -70,7 +70,7 @@ static int start_pcre(void)
 static int state_for(const struct bawn_ruleset *set, struct state **ret, struct bawn_error *err)
 {
 	struct state *st = cache.sets;
-	const hs_database_t *db = (const hs_database_t *)(const void *)set->db;
+	const hs_database_t *db = (const hs_database_t *)(const void *)set->head;
 
 	for (size_t i = 0; i < cache.n; i++, st++)
 		if (st->set == set) {

@@ -77,12 +77,19 @@ static int judge(struct run *x, int wall)
 	bool stop;
 	int e = bawn_vetting_end(x->vetting, &r->verdict, &r->decision, &err);
 
+<<<<<<< HEAD
 	x->vetting = NULL;
 	r->guarded = x->in->guard;
 	/* `run` confines whatever the verdict is; only the policy's own rules stop it */
 	stop = r->guarded ? bawn_decision_does(&r->decision) == BAWN_ACTION_BLOCK
 			  : r->verdict.blocked;
 	if (e >= 0 && stop)
+=======
+	bawn_inspector_dismiss(x->inspector);
+	if (e >= 0)
+		e = bawn_verdict_make(r->policy, &place, &found, &r->verdict, &err);
+	if (e >= 0 && r->verdict.blocked)
+>>>>>>> refs/heads/vengine
 		e = bawn_fail(&err, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
 	if (e < 0)
 		r->error = err;

@@ -24,7 +24,7 @@ GRAM = PAIR + 64 * 64
 COUNT = GRAM + 4096
 ROUNDS, STEPS = 3, 70
 LAMBDA = 1.0
-DOUBT_MOST, TALK = -4.0, 5.0
+DOUBT_MOST, TALK = -4.0, 8.0
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
 CLASS_PRIOR = {
     "OVERRIDE": 0.3, "SECRECY": 0.8, "READER": 1.0, "AGENT": 0.4, "PROMPT": 0.5, "NEWTASK": 0.5, "MODE": 0.6, "PERMIT": 0.3,
@@ -45,7 +45,7 @@ SHAPE_PRIOR = {
 STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6]}
-BUDGET = {"natural": 0.006, "agent_doc": 0.012, "security_doc": 0.04}
+BUDGET = {"natural": 0.005, "agent_doc": 0.01, "security_doc": 0.045}
 
 
 def prior(names):
@@ -90,7 +90,7 @@ def read_names(features_c, lexicon_h):
             continue
         name, _, value = item.partition("=")
         if value:
-            n = sum(names[x] if x in names else int(x) for x in value.replace(" ", "").split("+"))
+            n = sum(names[x] if x in names else int(x) for x in "".join(value.split()).split("+"))
         names[name.strip()] = n
         n += 1
     return names
@@ -253,7 +253,8 @@ def fit(s, use, weight):
 
 def combine(s, model):
     """As inject_combine in score.c, with the model's zero moved to its threshold."""
-    return np.where(s.base > 0, s.base + np.maximum(model, DOUBT_MOST), model - TALK * s.talk)
+    model = model - TALK * s.talk
+    return np.where(s.base > 0, s.base + np.maximum(model, DOUBT_MOST), model)
 
 
 def one_left_out(job):

@@ -274,6 +274,7 @@ static struct code_val member_of(
 		v.name = name->str;
 	else
 		v.name = bawn_arena_printf(w->a, "%.100s.%.80s", obj->name, name->str) ?: "";
+	v.taint |= name->taint & (CODE_T_HIDDEN | CODE_T_DECODED);
 	return v;
 }
 
@@ -351,6 +352,8 @@ static struct code_val result(struct code_walk *w, const struct code_known *k, c
 	}
 	if (k && k->op == CODE_OP_INTO)
 		flow_into(w, receiver, in);
+	if (k && (k->taint & CODE_T_ENVVAR) && n && args[0].str)
+		v.taint = code_taint_of_variable(args[0].str);
 	v.name = result_name(w, name);
 	v.taint =
 		(k && k->clears ? 0 : in & ~CODE_T_ARGS) | (in & CODE_T_ARGS) | (k ? k->taint : 0);
@@ -386,18 +389,18 @@ static void call_back(struct code_walk *w, const struct code_known *k,
 }
 
 /* f.__call__(x), f.call(this, x), f.apply(this, [x]): a call of f. */
-static bool unwrap_call(const struct code_val **callee, const struct code_val **receiver,
-	const struct code_val **args, size_t *n)
+static bool unwrap_call(bool script, const struct code_val **callee,
+	const struct code_val **receiver, const struct code_val **args, size_t *n)
 {
 	const char *tail = strrchr((*callee)->name, '.');
 	const struct code_val *f = *receiver;
 
 	if (!tail || !f || !*f->name || (f->flags & CODE_V_FUNC))
 		return false;
-	if (strcmp(tail, ".apply") == 0 && *n == 2 && (*args)[1].n) {
+	if (script && strcmp(tail, ".apply") == 0 && *n == 2 && (*args)[1].n) {
 		*n = (*args)[1].n;
 		*args = (*args)[1].items;
-	} else if (strcmp(tail, ".call") == 0 && *n) {
+	} else if (script && strcmp(tail, ".call") == 0 && *n) {
 		*args += 1;
 		*n -= 1;
 	} else if (strcmp(tail, ".__call__") != 0) {
@@ -411,8 +414,7 @@ static bool unwrap_call(const struct code_val **callee, const struct code_val **
 struct code_val code_call(struct code_walk *w, const struct code_val *callee,
 	const struct code_val *receiver, const struct code_val *args, size_t n, bool new)
 {
-	if (unwrap_call(&callee, &receiver, &args, &n))
-		(void)unwrap_call(&callee, &receiver, &args, &n);
+	(void)unwrap_call(w->front->index_is_member, &callee, &receiver, &args, &n);
 	const char *name = *callee->name ? callee->name : "?";
 	struct code_func *f = own_function(w, callee);
 	const struct code_known *k = f ? NULL : code_known_find(w, name);

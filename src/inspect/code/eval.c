@@ -98,8 +98,8 @@ static uint32_t taint_of_name(struct code_walk *w, const char *name)
 {
 	const struct code_known *k = code_known_find(w, name);
 
-	if (strstr(name, "AWS_SECRET_ACCESS_KEY") || strstr(name, ".NPM_TOKEN"))
-		return CODE_T_CRED;
+	if (strncmp(name, "os.environ.", 11) == 0 || strncmp(name, "process.env.", 12) == 0)
+		return code_taint_of_variable(strrchr(name, '.') + 1);
 	return k && k->op == CODE_OP_NONE ? k->taint : 0;
 }
 

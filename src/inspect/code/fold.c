@@ -70,9 +70,9 @@ struct code_val code_reverse(struct code_walk *w, const struct code_val *v)
 	char *s;
 
 	out.var = 0;
-	out.taint |= CODE_T_HIDDEN;
-	if (!v->str)
+	if (!v->str) /* numbers and lists are turned round every day */
 		return out;
+	out.taint |= CODE_T_HIDDEN;
 	s = room(w, v->len);
 	for (uint32_t i = 0; s && i < v->len; i++)
 		s[i] = v->str[v->len - 1 - i];

@@ -101,7 +101,7 @@ static const struct code_known known[] = {
 	{".push", CODE_OP_INTO, 0, false},
 	{".replace", CODE_OP_REPLACE, 0, false},
 	{".replaceAll", CODE_OP_REPLACE, 0, false},
-	{".reverse", CODE_OP_REVERSE, CODE_T_HIDDEN, false},
+	{".reverse", CODE_OP_REVERSE, 0, false},
 	{".send", CODE_OP_SEND, CODE_T_NET, true},
 	{".sendMail", CODE_OP_SEND, CODE_T_NET, true},
 	{".sendMessage", CODE_OP_SEND, CODE_T_NET, true},

@@ -430,7 +430,7 @@ static const struct code_known known[] = {
 	{"requests.session", CODE_OP_NONE, 0, true},
 	{"requests.session().get", CODE_OP_SEND, CODE_T_NET, true},
 	{"requests.session().post", CODE_OP_SEND, CODE_T_NET, true},
-	{"reversed", CODE_OP_REVERSE, CODE_T_HIDDEN, false},
+	{"reversed", CODE_OP_REVERSE, 0, false},
 	{"round", CODE_OP_NONE, 0, true},
 	{"runpy.run_path", CODE_OP_EVAL, 0, true},
 	{"set", CODE_OP_SAME, 0, false},

@@ -103,6 +103,7 @@ void code_event(struct code_walk *w, const char *verb, const char *name,
 	const struct code_val *args, size_t n, const struct code_val *at)
 {
 	size_t from = w->lines.len;
+	bool hidden = at->flags & CODE_V_HIDDEN;
 
 	if (!w->last || w->lines.len > LINES_MAX)
 		return;
@@ -112,8 +113,9 @@ void code_event(struct code_walk *w, const char *verb, const char *name,
 		bawn_buf_puts(&w->lines, i ? ", " : " ");
 		value(&w->lines, &args[i]);
 	}
-	bawn_buf_printf(
-		&w->lines, " @%s%s\n", code_context(w), at->flags & CODE_V_HIDDEN ? " hidden" : "");
+	bawn_buf_printf(&w->lines, " @%s%s%s\n", code_context(w),
+		hidden && (at->taint & (CODE_T_HIDDEN | CODE_T_DECODED)) ? " obscured" : "",
+		hidden ? " hidden" : "");
 	if (!bawn_scan_spend(w->scan, w->lines.len - from))
 		w->spent = true;
 }

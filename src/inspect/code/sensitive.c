@@ -123,3 +123,18 @@ uint32_t code_taint_of_text(const char *s, size_t len)
 		t |= CODE_T_CRED;
 	return t;
 }
+
+uint32_t code_taint_of_variable(const char *name)
+{
+	static const char *const secrets[] = {
+		"AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "NPM_TOKEN"};
+	static const char *const hosts[] = {"COMPUTERNAME", "USERNAME", "USERDOMAIN", "HOSTNAME"};
+
+	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
+		if (strcmp(name, secrets[i]) == 0)
+			return CODE_T_CRED;
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		if (strcasecmp(name, hosts[i]) == 0)
+			return CODE_T_HOST;
+	return 0;
+}

@@ -11,29 +11,30 @@
 #include "inspect/inject/inject.h"
 
 #define BIT(class) ((uint64_t)1 << (class))
-#define NEAR	   2 /* sentences on each side */
-#define AROUND	   4
+#define NEAR       2 /* sentences on each side */
+#define AROUND     4
 #define PAIR_REACH 6
-#define OBJECTS	   (BIT(LEX_SECRET) | BIT(LEX_PRIVATE))
-#define ACTIONS                                                                              \
+#define OBJECTS    (BIT(LEX_SECRET) | BIT(LEX_PRIVATE))
+#define ACTIONS                                                                               \
 	(BIT(LEX_EXFIL) | BIT(LEX_DESTROY) | BIT(LEX_EXEC) | BIT(LEX_REVEAL) | BIT(LEX_SAY) | \
 		BIT(LEX_PAY) | BIT(LEX_ACT) | BIT(LEX_OVERRIDE) | BIT(LEX_OBEY) | BIT(LEX_TELL))
 
 enum shape {
 	S_PLACE, /* one for each PLACE_* */
 	S_UNSEEN = S_PLACE + PLACE_COUNT,
-	S_HIT, /* one for each family of rules */
+	S_HIT,                /* one for each family of rules */
 	S_ORDER = S_HIT + 16, /* an order by the class of its verb, ten of them */
-	S_MANY = S_ORDER + 10, /* how many kinds of pressure come together: 2, 3, 4, 5, 6 and more */
+	S_MANY =
+		S_ORDER + 10, /* how many kinds of pressure come together: 2, 3, 4, 5, 6 and more */
 	S_ABOUT = S_MANY + 5, /* density of words about attacks in the text, four steps */
 	S_ORDERS = S_ABOUT + 4, /* of sentences that start with an order */
 	S_YOUS = S_ORDERS + 4,
 	S_AGENTS = S_YOUS + 3,
 	S_LENGTH = S_AGENTS + 3,
 	S_QUOTED_WORD = S_LENGTH + 3, /* a quotation mark behind a word stands before it */
-	S_QUOTED_COLON,		      /* … behind a colon or a bracket */
-	S_QUOTED_BACK,		      /* a backquote */
-	S_MENTIONED,		      /* "example", "such as", words about attacks stand before it */
+	S_QUOTED_COLON,               /* … behind a colon or a bracket */
+	S_QUOTED_BACK,                /* a backquote */
+	S_MENTIONED, /* "example", "such as", words about attacks stand before it */
 	S_FIRST,
 	S_LAST,
 	S_ALONE,    /* nearly nothing else is there */
@@ -317,11 +318,14 @@ static void looks(struct view *v)
 	shape(v, S_CAPITALS, v->s->n_words > 3 && v->s->n_upper * 2 > v->s->n_words);
 	shape(v, S_EXCLAIMS, memmem(p + from, to - from, "!!", 2) != NULL);
 	shape(v, S_FRAMED,
-		memmem(p + from, start - from, "###", 3) || memmem(p + from, start - from, "===", 3) ||
+		memmem(p + from, start - from, "###", 3) ||
+			memmem(p + from, start - from, "===", 3) ||
 			memmem(p + from, start - from, ">>>", 3) ||
 			memmem(p + from, start - from, "---", 3) ||
-			(memchr(p + from, '<', start - from) && memchr(p + from, '>', start - from)) ||
-			(memchr(p + from, '[', start - from) && memchr(p + from, ']', start - from)));
+			(memchr(p + from, '<', start - from) &&
+				memchr(p + from, '>', start - from)) ||
+			(memchr(p + from, '[', start - from) &&
+				memchr(p + from, ']', start - from)));
 }
 
 static bool mentioned(const struct view *v)
@@ -346,7 +350,8 @@ static void relations(struct view *v)
 	static const uint64_t tell3[] = {BIT(LEX_NEG), BIT(LEX_TELL) | BIT(LEX_REVEAL),
 		BIT(LEX_USER3) | BIT(LEX_PRIOR) | BIT(LEX_THIS)};
 	static const uint64_t agent3[] = {BIT(LEX_COND), BIT(LEX_YOU), BIT(LEX_AGENT)};
-	static const uint64_t leak3[] = {BIT(LEX_EXFIL), OBJECTS, BIT(LEX_TARGET) | BIT(LEX_URLISH)};
+	static const uint64_t leak3[] = {
+		BIT(LEX_EXFIL), OBJECTS, BIT(LEX_TARGET) | BIT(LEX_URLISH)};
 	static const uint64_t must3[] = {BIT(LEX_YOU), BIT(LEX_MODAL), ACTIONS};
 	static const uint64_t agent_must3[] = {BIT(LEX_AGENT), BIT(LEX_MODAL), ACTIONS};
 	uint64_t verbs = BIT(LEX_EXFIL) | BIT(LEX_EXEC) | BIT(LEX_ACT) | BIT(LEX_PAY);
@@ -364,19 +369,24 @@ static void relations(struct view *v)
 	shape(v, S_EXFIL_TARGET, then(v, BIT(LEX_EXFIL), BIT(LEX_TARGET), 25, true));
 	shape(v, S_EXFIL_OBJECT, then(v, BIT(LEX_EXFIL), OBJECTS, 10, true));
 	shape(v, S_EXFIL_OBJECT_TARGET, then3(v, leak3, 12, false));
-	shape(v, S_REVEAL_PROMPT, then(v, BIT(LEX_REVEAL) | BIT(LEX_SAY), BIT(LEX_PROMPT), 8, false));
+	shape(v, S_REVEAL_PROMPT,
+		then(v, BIT(LEX_REVEAL) | BIT(LEX_SAY), BIT(LEX_PROMPT), 8, false));
 	shape(v, S_REVEAL_SECRET, then(v, BIT(LEX_REVEAL), BIT(LEX_SECRET), 6, true));
 	shape(v, S_EXEC_TOOL, then(v, BIT(LEX_EXEC) | BIT(LEX_ACT), BIT(LEX_TOOL), 5, true));
 	shape(v, S_EXEC_IDENT, then(v, BIT(LEX_EXEC) | BIT(LEX_ACT), BIT(LEX_IDENT), 4, true));
-	shape(v, S_BEFORE_TASK, then(v, BIT(LEX_SEQ), BIT(LEX_VERBING) | BIT(LEX_TASK), 5, false) &&
+	shape(v, S_BEFORE_TASK,
+		then(v, BIT(LEX_SEQ), BIT(LEX_VERBING) | BIT(LEX_TASK), 5, false) &&
 			(v->order || v->near_order));
 	shape(v, S_ORDER_USER, v->order && has(v, BIT(LEX_USER3)));
 	shape(v, S_USER_OBJECT, then(v, BIT(LEX_USER3), OBJECTS, 3, false) && v->order);
 	shape(v, S_YOU_MUST, then3(v, must3, 3, false));
 	shape(v, S_AGENT_MUST, then3(v, agent_must3, 3, false));
-	shape(v, S_MY_OBJECT_ORDER, then(v, BIT(LEX_ME), OBJECTS | BIT(LEX_TARGET), 3, false) && v->order);
-	shape(v, S_INSTEAD_ORDER, has(v, BIT(LEX_OVERRIDE)) && then(v, verbs, BIT(LEX_SEQ), 30, true));
-	shape(v, S_AUTHORITY_PERMIT, then(v, BIT(LEX_AUTHORITY) | BIT(LEX_USER3), BIT(LEX_PERMIT), 5, false));
+	shape(v, S_MY_OBJECT_ORDER,
+		then(v, BIT(LEX_ME), OBJECTS | BIT(LEX_TARGET), 3, false) && v->order);
+	shape(v, S_INSTEAD_ORDER,
+		has(v, BIT(LEX_OVERRIDE)) && then(v, verbs, BIT(LEX_SEQ), 30, true));
+	shape(v, S_AUTHORITY_PERMIT,
+		then(v, BIT(LEX_AUTHORITY) | BIT(LEX_USER3), BIT(LEX_PERMIT), 5, false));
 }
 
 static void pressures(struct view *v)
@@ -389,9 +399,11 @@ static void pressures(struct view *v)
 	shape(v, S_DESPITE_ORDER, has(v, BIT(LEX_DESPITE)) && v->order);
 	shape(v, S_ALWAYS_ORDER, has(v, BIT(LEX_ALWAYS)) && v->order);
 	shape(v, S_READER_ORDER, has(v, BIT(LEX_READER)) && (v->order || v->near_order));
-	shape(v, S_FAKE_ERROR, (c & BIT(LEX_RETURN)) && (c & (BIT(LEX_AGENT) | BIT(LEX_READER))) &&
+	shape(v, S_FAKE_ERROR,
+		(c & BIT(LEX_RETURN)) && (c & (BIT(LEX_AGENT) | BIT(LEX_READER))) &&
 			(v->order || v->near_order || (c & BIT(LEX_MODAL))));
-	shape(v, S_NEW_POLICY, (c & BIT(LEX_PRETEXT)) && v->order && (c & (OBJECTS | BIT(LEX_TARGET))));
+	shape(v, S_NEW_POLICY,
+		(c & BIT(LEX_PRETEXT)) && v->order && (c & (OBJECTS | BIT(LEX_TARGET))));
 	shape(v, S_MENTIONED, mentioned(v));
 	for (size_t i = 0; i < v->n && i < 4; i++) {
 		char next = behind(v, i);
@@ -474,17 +486,22 @@ bool inject_candidate(const struct inject_sentence *s)
 	uint64_t c = s->classes;
 	uint64_t addressed = BIT(LEX_YOU) | BIT(LEX_USER3) | BIT(LEX_ME);
 
-	if (s->hits ||
-		c & (BIT(LEX_SECRECY) | BIT(LEX_MODE) | BIT(LEX_NEWTASK) | BIT(LEX_PROMPT) |
-			    BIT(LEX_READER) | BIT(LEX_ROLE)))
+	if (s->hits || c & (BIT(LEX_SECRECY) | BIT(LEX_MODE) | BIT(LEX_NEWTASK) | BIT(LEX_PROMPT) |
+				   BIT(LEX_READER) | BIT(LEX_ROLE)))
 		return true;
 	if (s->n_words < 4)
 		return false;
-	if (c & BIT(LEX_AGENT) || (c & BIT(LEX_OVERRIDE) && c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_YOU) | BIT(LEX_TASK))))
+	if (c & BIT(LEX_AGENT) ||
+		(c & BIT(LEX_OVERRIDE) &&
+			c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_YOU) | BIT(LEX_TASK))))
 		return true;
 	if (c & addressed && c & (ACTIONS | BIT(LEX_URGENT) | BIT(LEX_PERMIT)))
 		return true;
-	if (s->command && c & (OBJECTS | BIT(LEX_TARGET) | BIT(LEX_DESPITE) | BIT(LEX_TASK) | BIT(LEX_TOOL) | BIT(LEX_IDENT)))
+	if (s->command && c & (OBJECTS | BIT(LEX_TARGET) | BIT(LEX_DESPITE) | BIT(LEX_TASK) |
+				      BIT(LEX_TOOL) | BIT(LEX_IDENT)))
+		return true;
+	if (c & ACTIONS && c & (BIT(LEX_TASK) | BIT(LEX_TOOL)) &&
+		c & (BIT(LEX_SEQ) | BIT(LEX_COND) | BIT(LEX_MODAL)))
 		return true;
 	return c & ACTIONS && c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT));
 }
@@ -496,14 +513,15 @@ bool inject_trigger(const struct inject_sentence *s)
 	if (c & (BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_PERMIT) |
 			BIT(LEX_DESPITE) | BIT(LEX_USER3) | BIT(LEX_OVERRIDE)))
 		return true;
-	if (c & BIT(LEX_HINT) && c & (ACTIONS | BIT(LEX_YOU) | BIT(LEX_NEG) | BIT(LEX_MODAL) | BIT(LEX_THIS)))
+	if (c & BIT(LEX_HINT) &&
+		c & (ACTIONS | BIT(LEX_YOU) | BIT(LEX_NEG) | BIT(LEX_MODAL) | BIT(LEX_THIS)))
 		return true;
 	if (c & BIT(LEX_YOU) && c & (BIT(LEX_MODAL) | BIT(LEX_COND) | ACTIONS))
 		return true;
 	if (c & ACTIONS && c & (BIT(LEX_TARGET) | OBJECTS | BIT(LEX_IDENT)))
 		return true;
 	return s->foreign || (c & BIT(LEX_AUTHORITY) && (s->n_upper || c & BIT(LEX_URGENT))) ||
-		inject_candidate(s);
+	       inject_candidate(s);
 }
 
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,

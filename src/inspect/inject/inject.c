@@ -14,11 +14,11 @@
 #include "inspect/detectors.h"
 #include "inspect/rules.h"
 
-#define AROUND		1 /* sentences on each side that rules look at */
-#define DEPTH_MAX	2
-#define SENTENCE_COST	256 /* of the budget, for one that is scored */
-#define FINDINGS_MAX	16  /* of the model, for one window */
-#define REPORT_FROM	0.30
+#define AROUND        1 /* sentences on each side that rules look at */
+#define DEPTH_MAX     2
+#define SENTENCE_COST 256 /* of the budget, for one that is scored */
+#define FINDINGS_MAX  16  /* of the model, for one window */
+#define REPORT_FROM   0.30
 
 /* Families of rules, by the word behind "inject." in their ids; a bit each in `hits`. */
 static const char families[][10] = {"override", "role", "agent", "tool", "secrecy", "exfil",
@@ -32,7 +32,7 @@ struct run {
 	struct bawn_error *err;
 	struct inject_part *parts;
 	size_t n, cap, at;
-	size_t island;		    /* where the text is that rules run over */
+	size_t island;              /* where the text is that rules run over */
 	struct inject_found *found; /* of the part at hand */
 	size_t n_found, cap_found;
 };
@@ -218,11 +218,12 @@ static int rules_over(struct run *r, size_t start, size_t end)
 	const struct inject_part *p = &r->parts[r->at];
 
 	r->island = start;
-	return bawn_rules_match(r->scan, &bawn_rules_inject, p->t.text + start, end - start,
-		on_match, r, r->err);
+	return bawn_rules_match(
+		r->scan, &bawn_rules_inject, p->t.text + start, end - start, on_match, r, r->err);
 }
 
-/* Run the rules where they can match: around sentences that have a word for it. Most text has none. */
+/* Run the rules where they can match: around sentences that have a word for it. Most text has none.
+ */
 static int rules(struct run *r)
 {
 	const struct inject_part *p = &r->parts[r->at];

@@ -12,9 +12,9 @@
 
 #include "inspect/inject/inject.h"
 
-#define REGIONS_MAX	8
-#define COMMENT_REACH	((size_t)8 << 10) /* of a comment or escape that is not closed */
-#define INVISIBLE_REACH 48		  /* two invisible characters that belong together */
+#define REGIONS_MAX     8
+#define COMMENT_REACH   ((size_t)8 << 10) /* of a comment or escape that is not closed */
+#define INVISIBLE_REACH 48                /* two invisible characters that belong together */
 
 struct region {
 	size_t end;   /* in the original */
@@ -30,7 +30,7 @@ struct norm {
 	size_t shift; /* i - o of the last entry of the map */
 	struct region regions[REGIONS_MAX];
 	size_t n_regions;
-	size_t stop; /* the nearest end of a region */
+	size_t stop;        /* the nearest end of a region */
 	size_t fence, seen; /* start of an open fence; where the last invisible character was */
 	bool fenced, any_seen;
 	int failed;
@@ -38,8 +38,16 @@ struct norm {
 
 /* Bytes that need a look; all others are copied. */
 static const unsigned char special[256] = {
-	[0] = 1, ['\b'] = 1, ['\n'] = 1, ['\r'] = 1, [0x1b] = 1, ['%'] = 1, ['&'] = 1, ['<'] = 1,
-	['\\'] = 1, [0x80 ... 0xff] = 1,
+	[0] = 1,
+	['\b'] = 1,
+	['\n'] = 1,
+	['\r'] = 1,
+	[0x1b] = 1,
+	['%'] = 1,
+	['&'] = 1,
+	['<'] = 1,
+	['\\'] = 1,
+	[0x80 ... 0xff] = 1,
 };
 
 static void mark(struct norm *n, size_t start, size_t end, unsigned place)
@@ -158,11 +166,21 @@ static size_t line_mark(const struct norm *n, size_t at, unsigned *place)
 		const char *mark;
 		unsigned place;
 	} marks[] = {
-		{"[//]:", PLACE_MD_COMMENT}, {"[comment]:", PLACE_MD_COMMENT},
-		{"//", PLACE_COMMENT}, {"/*", PLACE_COMMENT}, {"*/", 0}, {"* ", 0},
-		{"-- ", PLACE_COMMENT}, {";; ", PLACE_COMMENT}, {"; ", PLACE_COMMENT},
-		{">", PLACE_QUOTE}, {"#", PLACE_COMMENT}, {"REM ", PLACE_COMMENT},
-		{"dnl ", PLACE_COMMENT}, {"% ", PLACE_COMMENT}, {"\"\"\"", 0},
+		{"[//]:", PLACE_MD_COMMENT},
+		{"[comment]:", PLACE_MD_COMMENT},
+		{"//", PLACE_COMMENT},
+		{"/*", PLACE_COMMENT},
+		{"*/", 0},
+		{"* ", 0},
+		{"-- ", PLACE_COMMENT},
+		{";; ", PLACE_COMMENT},
+		{"; ", PLACE_COMMENT},
+		{">", PLACE_QUOTE},
+		{"#", PLACE_COMMENT},
+		{"REM ", PLACE_COMMENT},
+		{"dnl ", PLACE_COMMENT},
+		{"% ", PLACE_COMMENT},
+		{"\"\"\"", 0},
 	};
 
 	if (at >= n->len || !strchr("[/*-;>#Rd%\"", n->in[at]))
@@ -201,7 +219,7 @@ static void line_start(struct norm *n)
 	size_t at = blank(n, n->i);
 	unsigned place = 0;
 
-	for (unsigned k = 0; k < 4; k++) {
+	for (unsigned k = 0; k < 4 && !(place & PLACE_MD_COMMENT); k++) {
 		size_t len = line_mark(n, at, &place);
 
 		if (!len)
@@ -387,7 +405,8 @@ static void terminal(struct norm *n)
 	if (starts(n, n->i, "\x1b]")) {
 		size_t bel = find(n, "\a", at, 512), st = find(n, "\x1b\\", at, 512);
 
-		n->i = (bel < st ? bel + 1 : st + 2) < n->len ? (bel < st ? bel + 1 : st + 2) : n->len;
+		n->i = (bel < st ? bel + 1 : st + 2) < n->len ? (bel < st ? bel + 1 : st + 2)
+							      : n->len;
 		return;
 	}
 	if (!starts(n, n->i, "\x1b[")) {

@@ -11,9 +11,10 @@
 
 #define BIT(class) ((uint64_t)1 << (class))
 #define DOUBT_MOST -4.0
-#define TALK	  5.0 /* what it costs to be among words about attacks */
-#define REACH	  3   /* sentences on each side */
-#define NEIGHBOUR 0.5 /* how much of a neighbour's rules counts */
+#define TALK       8.0 /* what it costs to be among words about attacks */
+#define UNSEEN     1.5 /* a rule that matched where nobody looks */
+#define REACH      3   /* sentences on each side */
+#define NEIGHBOUR  0.5 /* how much of a neighbour's rules counts */
 
 _Static_assert(sizeof(weights) == FEATURE_COUNT, "the weights are of other features: train again");
 
@@ -56,6 +57,8 @@ double inject_rules_score(const struct inject_sentences *all, size_t i)
 	unsigned seen = all->v[i].hits;
 	double sum = seen ? (double)all->v[i].rules * inject_meant(all, i) : 0.0;
 
+	if (seen && all->v[i].unseen)
+		sum += UNSEEN;
 	for (size_t k = first; k < all->n && k <= i + REACH; k++) {
 		if (!(all->v[k].hits & ~seen))
 			continue;
@@ -71,8 +74,9 @@ double inject_rules_score(const struct inject_sentences *all, size_t i)
  */
 double inject_combine(const struct inject_sentences *all, size_t i, double model, double rules)
 {
+	model -= TALK * (1.0 - inject_meant(all, i));
 	if (rules <= 0.0)
-		return model - TALK * (1.0 - inject_meant(all, i));
+		return model;
 	return rules + (model > DOUBT_MOST ? model : DOUBT_MOST);
 }
 

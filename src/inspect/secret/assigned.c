@@ -67,7 +67,7 @@ static size_t value_end(const struct candidate *c, char open)
 			value_char_in(x, "(){}[]<>$\\\"'`"))
 			return x == '\\' && !open ? i : 0;
 	}
-	if (open && (i == c->len || i - c->start >= VALUE_MAX))
+	if (i - c->start >= VALUE_MAX || (open && i == c->len))
 		return 0;
 	return i;
 }
@@ -150,10 +150,11 @@ bool check_assigned(struct candidate *c)
 	if (!find_value(c))
 		return false;
 	v = candidate_value(c);
-	if (!value_has_digit(v) || value_masked(v, MASK_STRICT) || value_wordlike(v))
+	if (!value_has_digit(v) || value_wordlike(v))
 		return false;
 	name = name_of(c);
 	if (!(name_is_password(name) ? strong_password(v) : strong_token(name, v)))
 		return false;
-	return !looks_structural(v) && !hides_words(v) && !name_harmless(name);
+	return !value_masked(v, MASK_STRICT) && !looks_structural(v) && !hides_words(v) &&
+	       !name_harmless(name);
 }

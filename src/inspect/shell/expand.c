@@ -303,13 +303,34 @@ static int push_param(struct sh *s, struct sh_reader *r, const char *t, size_t n
 	return SH_STEP_CHILD;
 }
 
+/* Operators that make something else of a known value. */
+static struct sh_data changed(struct sh *s, struct sh_data v, const char *ops, size_t n)
+{
+	switch (ops[0]) {
+	case '[':
+		return item(s, v, ops + 1);
+	case ':':
+		return substring(s, v, ops + 1, n - 1);
+	case '/':
+		return replace(s, v, ops + 1, n - 1);
+	case '#':
+	case '%':
+		return strip(s, v, ops, n);
+	case '^':
+	case ',':
+		return change_case(s, v, ops, n);
+	default:
+		return v;
+	}
+}
+
 /* The operators behind the name in ${…}. */
 static int put_operated(struct sh *s, struct sh_reader *r, const char *name, size_t nn,
 	const char *ops, size_t n, bool dq)
 {
 	bool found, colon = n && ops[0] == ':';
 	struct sh_data v = value_of(s, r, name, nn, true, &found);
-	char op = colon && n > 1 ? ops[1] : n ? ops[0] : 0;
+	char op = (char)(n ? ops[colon && n > 1] : '\0');
 	bool word_op = op && strchr("-=+?", op) && (colon || ops[0] == op);
 
 	if (word_op && (op == '?' || n == 1 + (size_t)colon) && !found)
@@ -322,16 +343,7 @@ static int put_operated(struct sh *s, struct sh_reader *r, const char *name, siz
 		return put_unknown(s, r, name, nn, &v);
 	if (word_op)
 		return put_variable(s, r, name, nn, dq);
-	if (ops[0] == '[')
-		v = item(s, v, ops + 1);
-	else if (colon)
-		v = substring(s, v, ops + 1, n - 1);
-	else if (ops[0] == '/')
-		v = replace(s, v, ops + 1, n - 1);
-	else if (ops[0] == '#' || ops[0] == '%')
-		v = strip(s, v, ops, n);
-	else if (ops[0] == '^' || ops[0] == ',')
-		v = change_case(s, v, ops, n);
+	v = changed(s, v, ops, n);
 	r->pieces += 2;
 	return sh_put_value(s, r, &v, dq);
 }
@@ -403,7 +415,7 @@ int sh_dollar(struct sh *s, struct sh_reader *r)
 	char c;
 
 	r->i++;
-	c = r->i < r->n ? r->t[r->i] : 0;
+	c = (char)(r->i < r->n ? r->t[r->i] : '\0');
 	if (c == '(') {
 		r->i++;
 		return paren(s, r);

@@ -135,7 +135,7 @@ static bool known_host(const char *h)
 enum sh_host sh_host_of(struct sh *s, const char *word, const char **ret_host)
 {
 	const struct bawn_policy *p = bawn_scan_policy(s->scan);
-	char host[HOST_MAX + 1];
+	char host[HOST_MAX + 1] = {0};
 
 	host_part(word, host);
 	if (ret_host)

@@ -250,7 +250,7 @@ static int substitute(struct sh *s, struct sh_command *c)
 	const char *e = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "";
 	const char *mid, *end;
 	struct sh_data d = c->in;
-	char sep = e[0] ? e[1] : 0;
+	char sep = (char)(e[0] ? e[1] : '\0');
 
 	c->out = sh_unknown(c->in.taint, c->in.from);
 	read_files(s, c, &c->out);
@@ -388,6 +388,20 @@ static int disk_dump(struct sh *s, struct sh_command *c)
 	return convert(s, c, to);
 }
 
+/* Somebody's whole home or a whole system is as good as its secrets. */
+static void whole_trees(struct sh *s, struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		struct sh_word *w = &c->args.v[i];
+		enum sh_place p = w->text[0] != '-' ? sh_place(s, w->text) : SH_HERE_DIR;
+
+		if ((p == SH_HOME_DIR || p == SH_ROOT_DIR || p == SH_SYSTEM_DIR) && !w->from) {
+			w->taint |= SH_SECRET;
+			w->from = w->text;
+		}
+	}
+}
+
 /* tar cf FILE …, zip FILE …, 7z a FILE … */
 static int archive(struct sh *s, struct sh_command *c)
 {
@@ -408,16 +422,7 @@ static int archive(struct sh *s, struct sh_command *c)
 				to = c->args.v[i].text;
 		}
 	}
-	for (size_t i = 1; i < c->args.n; i++) {
-		enum sh_place p2 =
-			c->args.v[i].text[0] != '-' ? sh_place(s, c->args.v[i].text) : SH_HERE_DIR;
-
-		if ((p2 == SH_HOME_DIR || p2 == SH_ROOT_DIR || p2 == SH_SYSTEM_DIR) &&
-			!c->args.v[i].from) {
-			c->args.v[i].taint |= SH_SECRET;
-			c->args.v[i].from = c->args.v[i].text;
-		}
-	}
+	whole_trees(s, c);
 	return convert(s, c, to);
 }
 

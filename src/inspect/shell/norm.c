@@ -111,7 +111,7 @@ static const char *fold_text(struct bawn_arena *a, const char *t, size_t n)
 	for (size_t i = 0; i < n;) {
 		unsigned c;
 		size_t len = decode(t + i, n - i, &c);
-		char f = c < 0x80 ? 0 : fold(c);
+		char f = (char)(c < 0x80 ? '\0' : fold(c));
 
 		if (f) {
 			out[k++] = f;
@@ -171,6 +171,22 @@ static bool high(const char *t, size_t n, size_t i)
 	return i < n && ((unsigned char)t[i] & 0x80);
 }
 
+/* One byte of ASCII; returns how many were written. */
+static size_t put_ascii(const char *text, size_t len, size_t i, char *out, const char **odd)
+{
+	unsigned char b = (unsigned char)text[i];
+
+	if ((b >= 0x20 && b < 0x7f) || b == '\n' || b == '\t') {
+		*out = text[i];
+		return 1;
+	}
+	if (b == '\r' && (i + 1 == len || text[i + 1] == '\n'))
+		return 0;
+	*odd = odd_control(b);
+	*out = ' ';
+	return b != 0;
+}
+
 int sh_normalise(struct sh *s, const char *text, size_t len, struct sh_norm *ret)
 {
 	char *out = bawn_arena_alloc(s->a, len + 1);
@@ -186,23 +202,9 @@ int sh_normalise(struct sh *s, const char *text, size_t len, struct sh_norm *ret
 		size_t n;
 		const char *odd = NULL;
 
-		if (b >= 0x20 && b < 0x7f) {
-			out[k++] = text[i++];
-			continue;
-		}
-		if (b == '\n' || b == '\t') {
-			out[k++] = text[i++];
-			continue;
-		}
-		if (b == '\r' && (i + 1 == len || text[i + 1] == '\n')) {
-			i++;
-			continue;
-		}
 		if (b < 0x80) {
-			odd = odd_control(b);
+			k += put_ascii(text, len, i, out + k, &odd);
 			ret->odd = ret->odd ? ret->odd : odd;
-			if (b)
-				out[k++] = ' ';
 			i++;
 			continue;
 		}

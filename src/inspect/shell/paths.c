@@ -72,6 +72,22 @@ static enum sh_place device_place(const char *p)
 	return SH_TEMP;
 }
 
+/* Below one of the directories that the system is made of. */
+static enum sh_place system_place(const char *p, const char *dir)
+{
+	const char *name = p + strlen(dir);
+
+	name += *name == '/';
+	if (!*name || all_glob(name))
+		return SH_SYSTEM_DIR;
+	name += strcspn(name, "/");
+	if ((!*name || all_glob(name + 1)) && sh_is(dir, "|/usr|/var|/System|"))
+		return SH_SYSTEM_DIR;
+	if (sh_is(dir, "|/opt|/mnt|/media|/srv|/snap|") || !strncmp(p, "/usr/local/", 11))
+		return SH_ABSOLUTE;
+	return SH_IN_SYSTEM;
+}
+
 static enum sh_place absolute_place(const char *p)
 {
 	static const char *const temps[] = {"/tmp", "/var/tmp", "/dev/shm", "/run/user",
@@ -101,19 +117,8 @@ static enum sh_place absolute_place(const char *p)
 		return strcmp(p, "/dev") != 0 && strcmp(p, "/dev/*") != 0 ? device_place(p)
 									  : SH_SYSTEM_DIR;
 	for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {
-		if (!under(p, systems[i]))
-			continue;
-		name = p + strlen(systems[i]);
-		name += *name == '/';
-		if (!*name || all_glob(name))
-			return SH_SYSTEM_DIR;
-		name += strcspn(name, "/");
-		if ((!*name || all_glob(name + 1)) && sh_is(systems[i], "|/usr|/var|/System|"))
-			return SH_SYSTEM_DIR;
-		return sh_is(systems[i], "|/opt|/mnt|/media|/srv|/snap|") ||
-				       !strncmp(p, "/usr/local/", 11)
-			       ? SH_ABSOLUTE
-			       : SH_IN_SYSTEM;
+		if (under(p, systems[i]))
+			return system_place(p, systems[i]);
 	}
 	return SH_ABSOLUTE;
 }
@@ -261,7 +266,7 @@ static bool harmless(const char *hit, const char *needle)
 static bool matches(const struct sh_secret *x, const char *word, const char *hit)
 {
 	const char *end = hit + strlen(x->pattern);
-	char before = hit > word ? hit[-1] : 0;
+	char before = (char)(hit > word ? hit[-1] : '\0');
 
 	/* /etc/shadow may follow anything; names start a component */
 	if (x->pattern[0] != '/' && x->pattern[0] != '_' && x->pattern[0] != '.' && !edge(before))

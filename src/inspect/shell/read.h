@@ -56,6 +56,7 @@ struct sh_reader {
 	struct sh_reader *up;    /* whom the result is for */
 	struct sh_reader *below; /* on the stack */
 	bool again;              /* a text that was read before: rounds of a loop, a function */
+	unsigned level;          /* readers that wait for it */
 	unsigned pending;        /* readers above that work for the current command */
 	enum sh_mode mode;
 	const char *t;

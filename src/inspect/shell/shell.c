@@ -43,6 +43,7 @@ static bool dangerous_words(const char *t)
 
 static int aftermath(struct sh *s, const struct sh_norm *n)
 {
+	bool strict = s->sub->mode == BAWN_MODE_STRICT;
 	int rc = 0;
 
 	if (n->odd)
@@ -60,14 +61,11 @@ static int aftermath(struct sh *s, const struct sh_norm *n)
 		rc = say(s, "command.too-many",
 			"more commands in one line than anybody reads; split it into smaller steps",
 			0.35);
-	if (rc == 0 && s->broken && !s->script) {
-		bool strict = s->sub->mode == BAWN_MODE_STRICT;
-
+	if (rc == 0 && (s->broken || (s->refused && strict)) && !s->script)
 		rc = say(s, "command.unparsable",
 			"quotes or brackets do not end, so readers may disagree about what runs; "
 			"close them",
 			strict || dangerous_words(n->text) ? 0.35 : 0.15);
-	}
 	return rc;
 }
 
@@ -78,9 +76,11 @@ static int inspect_text(struct sh *s, const char *text, size_t len)
 
 	if (rc == 0)
 		rc = sh_run(s, n.text, n.len);
+	s->second = true;
+	if (rc == 0)
+		rc = sh_second_reading(s, n.text, n.len);
 	if (rc == 0 && n.folded) {
 		s->top = NULL;
-		s->depth = 0;
 		rc = sh_run(s, n.folded, strlen(n.folded));
 	}
 	return rc < 0 ? rc : aftermath(s, &n);

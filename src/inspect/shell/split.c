@@ -177,6 +177,27 @@ static int add_alternatives(
 	return 0;
 }
 
+static int move(struct sh *s, struct bawn_strlist *to, const struct bawn_strlist *from, size_t i)
+{
+	for (; i < from->n; i++) {
+		if (bawn_strlist_add(s->a, to, from->v[i]) < 0)
+			return sh_no_memory(s);
+	}
+	return 0;
+}
+
+/* The alternatives of the group in work[i] stand behind it, before what stood there. */
+static int open_group(struct sh *s, struct bawn_strlist *work, size_t i, size_t open, size_t close)
+{
+	struct bawn_strlist rest = {0};
+	int r = move(s, &rest, work, i + 1);
+
+	work->n = i + 1;
+	if (r == 0)
+		r = add_alternatives(s, work, work->v[i], open, close);
+	return r < 0 ? r : move(s, work, &rest, 0);
+}
+
 /* All groups of all words, first groups first; a list that grows while it is walked. */
 static int expand(struct sh *s, const char *text, struct bawn_strlist *done)
 {
@@ -197,21 +218,9 @@ static int expand(struct sh *s, const char *text, struct bawn_strlist *done)
 		if (work.n >= BRACE_MAX && groups > 3)
 			s->deep = true;
 		if (work.n < BRACE_MAX && find_group(t, &open, &close)) {
-			struct bawn_strlist rest = {0};
-
-			/* keep the order of words: what stands behind waits */
-			for (size_t k = i + 1; k < work.n; k++) {
-				if (bawn_strlist_add(s->a, &rest, work.v[k]) < 0)
-					return sh_no_memory(s);
-			}
-			work.n = i + 1;
-			r = add_alternatives(s, &work, t, open, close);
+			r = open_group(s, &work, i, open, close);
 			if (r < 0)
 				return r;
-			for (size_t k = 0; k < rest.n; k++) {
-				if (bawn_strlist_add(s->a, &work, rest.v[k]) < 0)
-					return sh_no_memory(s);
-			}
 			continue;
 		}
 		if (bawn_strlist_add(s->a, done, t) < 0)

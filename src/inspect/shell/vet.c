@@ -158,9 +158,11 @@ static bool usual_setup(const struct sh_data *d)
 		"setopt", "PS1", "shopt", "unalias", "umask", "ulimit", "HIST", "complete ",
 		"compinit", "zstyle", "plugins", "ZSH", "fpath", "test ", "command -v", "set -o",
 		"function ", "}", " ", "\t", "\n", "$(", "\"$(", NULL};
+	static const char *const unusual[] = {
+		"curl ", "wget ", "/dev/tcp", "base64", "nc ", "LD_PRELOAD", "alias sudo=", NULL};
 	const char *p = d->text;
 
-	if (!d->known || !d->len)
+	if (!d->known || !d->len || !p)
 		return true;
 	while (p && *p) {
 		if (!starts(p, usual) && !strchr("\n", *p))
@@ -168,10 +170,11 @@ static bool usual_setup(const struct sh_data *d)
 		p = strchr(p, '\n');
 		p = p ? p + 1 : NULL;
 	}
-	return !strstr(d->text, "curl ") && !strstr(d->text, "wget ") &&
-	       !strstr(d->text, "/dev/tcp") && !strstr(d->text, "base64") &&
-	       !strstr(d->text, "nc ") && !strstr(d->text, "LD_PRELOAD") &&
-	       !strstr(d->text, "alias sudo=");
+	for (size_t i = 0; unusual[i]; i++) {
+		if (strstr(d->text, unusual[i]))
+			return false;
+	}
+	return true;
 }
 
 /* ~/.bashrc and its kin: it depends on what is put there. */

@@ -24,7 +24,8 @@ static void becomes(const char *text, const char *wanted)
 
 TEST(plain_text_stays)
 {
-	becomes("nothing here is odd, (not) even [this].", "nothing here is odd, (not) even [this].");
+	becomes("nothing here is odd, (not) even [this].",
+		"nothing here is odd, (not) even [this].");
 	becomes("", "");
 }
 
@@ -35,7 +36,10 @@ TEST(letters_of_other_alphabets)
 	becomes("\xd0\xbe\xd0\xbd\xd0\xb0", "\xd0\xbe\xd0\xbd\xd0\xb0");
 	becomes("\xef\xbd\x89\xef\xbd\x87\xef\xbd\x8e", "ign");
 	becomes("\xf0\x9d\x90\xa2\xf0\x9d\x90\xa0", "ig");
-	becomes("pr\xc3\xa9" "c\xc3\xa9" "dent", "precedent");
+	becomes("pr\xc3\xa9"
+		"c\xc3\xa9"
+		"dent",
+		"precedent");
 	becomes("\xe2\x93\x98\xe2\x93\x96", "ig");
 }
 
@@ -46,7 +50,9 @@ TEST(invisible_characters)
 	/* tag characters spell "run" */
 	becomes("a\xf3\xa0\x81\xb2\xf3\xa0\x81\xb5\xf3\xa0\x81\xae", "arun");
 	/* bidi controls */
-	becomes("a\xe2\x80\xae" "b\xe2\x80\xac", "ab");
+	becomes("a\xe2\x80\xae"
+		"b\xe2\x80\xac",
+		"ab");
 }
 
 TEST(entities_and_escapes)
@@ -102,7 +108,8 @@ TEST(places)
 	ASSERT_EQ(place_of("\x1b[8mpsst\x1b[0m ok", "psst"), PLACE_CONCEALED);
 	ASSERT_EQ(place_of("\x1b[31;41mpsst\x1b[0m ok", "psst"), PLACE_CONCEALED);
 	ASSERT_EQ(place_of("\x1b[31mred\x1b[0m ok", "red"), 0);
-	ASSERT_TRUE(place_of("i\xe2\x80\x8bg\xe2\x80\x8bn\xe2\x80\x8bore", "ign") & PLACE_INVISIBLE);
+	ASSERT_TRUE(
+		place_of("i\xe2\x80\x8bg\xe2\x80\x8bn\xe2\x80\x8bore", "ign") & PLACE_INVISIBLE);
 }
 
 TEST(offsets_lead_back)
@@ -160,6 +167,7 @@ TEST(encoded_blocks)
 	/* a hash and a random token are not text */
 	b = decoded(a, "9e107d9d372bb6826bd81d3542a419d6e4d909c2");
 	ASSERT_EQ(b.len, 0);
-	b = decoded(a, "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==");
+	b = decoded(a,
+		"sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==");
 	ASSERT_EQ(b.len, 0);
 }

@@ -122,6 +122,20 @@ TEST(a_dead_child_is_a_finding_and_the_next_one_works)
 	ASSERT_TRUE(!has(&f, "budget"));
 }
 
+TEST(one_that_was_dismissed_comes_back)
+{
+	struct bawn_policy p = {0};
+	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
+	_cleanup_inspector_ struct bawn_inspector *i = start(&p);
+	struct bawn_findings f;
+
+	bawn_inspector_dismiss(i);
+	bawn_inspector_dismiss(i);
+	submit(i, "echo", 4);
+	f = collect(i, a);
+	ASSERT_TRUE(!has(&f, "budget"));
+}
+
 TEST(a_child_that_does_not_answer_is_a_finding)
 {
 	struct bawn_policy p = {0};
