@@ -60,8 +60,4 @@ clean: ## remove build directories
 	rm -rf build build-asan build-fuzz build-clang
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t14
-<<<<<<< HEAD
-.PHONY: build run test bench eval asan fuzz tidy valgrind format train format-check install clean help
-=======
 .PHONY: build run test bench eval train asan fuzz tidy valgrind format format-check install clean help
->>>>>>> refs/heads/vengine

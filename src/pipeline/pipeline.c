@@ -28,6 +28,7 @@ struct run {
 	struct bawn_tool_use use;
 	struct bawn_subject subject;
 	struct bawn_vetting *vetting; /* the call is looked at while its wall goes up */
+	bool judged;
 };
 
 /* inspect begins; it answers in judge() */
@@ -77,19 +78,12 @@ static int judge(struct run *x, int wall)
 	bool stop;
 	int e = bawn_vetting_end(x->vetting, &r->verdict, &r->decision, &err);
 
-<<<<<<< HEAD
-	x->vetting = NULL;
+	x->judged = true;
 	r->guarded = x->in->guard;
 	/* `run` confines whatever the verdict is; only the policy's own rules stop it */
 	stop = r->guarded ? bawn_decision_does(&r->decision) == BAWN_ACTION_BLOCK
 			  : r->verdict.blocked;
 	if (e >= 0 && stop)
-=======
-	bawn_inspector_dismiss(x->inspector);
-	if (e >= 0)
-		e = bawn_verdict_make(r->policy, &place, &found, &r->verdict, &err);
-	if (e >= 0 && r->verdict.blocked)
->>>>>>> refs/heads/vengine
 		e = bawn_fail(&err, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
 	if (e < 0)
 		r->error = err;
@@ -315,7 +309,7 @@ static int confine(struct run *x)
 
 	if (e >= 0)
 		e = wall_in(x);
-	if (x->vetting)
+	if (!x->judged)
 		e = judge(x, e);
 	return e < 0 ? e : execute(x);
 }

@@ -98,7 +98,7 @@ int bawn_vetting_end(struct bawn_vetting *v, struct bawn_verdict *ret,
 	if (v->in.also)
 		found = *v->in.also;
 	r = collect(v, &found, err);
-	(void)bawn_vetting_drop(v);
+	bawn_inspector_dismiss(v->inspector);
 	if (r >= 0 && v->in.use)
 		r = check_sequences(v->a, v->p, &v->in, &found, err);
 	if (r >= 0)
@@ -116,7 +116,10 @@ int bawn_vetting_all(struct bawn_arena *a, const struct bawn_policy *p,
 	struct bawn_vetting *v = NULL;
 	int r = bawn_vetting_begin(a, p, in, &v, err);
 
-	return r < 0 ? r : bawn_vetting_end(v, ret, ret_decision, err);
+	if (r >= 0)
+		r = bawn_vetting_end(v, ret, ret_decision, err);
+	(void)bawn_vetting_drop(v);
+	return r;
 }
 
 static void put(struct bawn_buf *b, const char *key, const char *value)

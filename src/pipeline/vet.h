@@ -27,7 +27,7 @@ int bawn_vetting_begin(struct bawn_arena *a, const struct bawn_policy *p,
 	const struct bawn_vetting_input *in, struct bawn_vetting **ret, struct bawn_error *err);
 /*
  * inspect → sequences → verdict → decision, when the detectors are done. The session remembers this
- * call. Ends the vetting, whatever comes of it.
+ * call. The child is told to go, whatever comes of it; bawn_vetting_drop reaps it.
  */
 int bawn_vetting_end(struct bawn_vetting *v, struct bawn_verdict *ret,
 	struct bawn_decision *ret_decision, struct bawn_error *err);
