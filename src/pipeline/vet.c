@@ -98,7 +98,8 @@ int bawn_vetting_end(struct bawn_vetting *v, struct bawn_verdict *ret,
 	if (v->in.also)
 		found = *v->in.also;
 	r = collect(v, &found, err);
-	bawn_inspector_dismiss(v->inspector);
+	if (v->inspector)
+		bawn_inspector_dismiss(v->inspector);
 	if (r >= 0 && v->in.use)
 		r = check_sequences(v->a, v->p, &v->in, &found, err);
 	if (r >= 0)
