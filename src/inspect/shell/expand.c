@@ -8,6 +8,8 @@
 
 #include "inspect/shell/read.h"
 
+#define WORD_MAX ((size_t)65536) /* that expansions may make */
+
 int sh_put(struct sh *s, struct sh_reader *r, const char *t, size_t n)
 {
 	if (r->wn + n + 1 > r->wcap) {
@@ -39,6 +41,11 @@ int sh_put_value(struct sh *s, struct sh_reader *r, const struct sh_data *v, boo
 	size_t n = v->len;
 
 	taint(r, v);
+	if (r->wn + n > WORD_MAX) {
+		s->deep = true;
+		r->known = false;
+		return 0;
+	}
 	if (!bawn_scan_spend(s->scan, n))
 		return 0;
 	for (size_t i = 0; i < n; i++) {
