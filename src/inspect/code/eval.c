@@ -232,7 +232,7 @@ static struct code_val index_of(struct code_walk *w, const struct code_val *c, s
 	if ((i->flags & CODE_V_NUMBER) && i->num >= 0 && (uint64_t)i->num < obj->n &&
 		!(obj->flags & CODE_V_DICT)) {
 		v = obj->items[i->num];
-		if (v.str && v.len <= 2 && obj->n >= TABLE_MIN) /* letters taken out of a table */
+		if (v.str && v.len == 1 && obj->n >= TABLE_MIN) /* letters taken out of a table */
 			v.taint |= CODE_T_HIDDEN;
 		return v;
 	}
