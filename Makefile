@@ -23,7 +23,7 @@ bench: ## measure against the peers in one run; writes docs/BENCHMARKS.md
 	@$(MAKE) --no-print-directory build
 	@bench/run.py $(B)
 eval: build ## how good detection is on labelled data (DATA=folder); writes docs/DETECTION.md
-	@tools/eval.py $(B) $(DATA) --out docs/DETECTION.md --classifier-report $(B)/classifier-report.txt
+	@tools/eval.py $(B) $(DATA) --train --out docs/DETECTION.md
 asan: ## the same suite under AddressSanitizer and UBSan
 	@tools/setup.sh test
 	test -d build-asan || CC=clang meson setup build-asan -Db_sanitize=address,undefined >/dev/null
@@ -45,6 +45,10 @@ valgrind: ## unit tests of everything that makes no wall, under valgrind
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory build
 	@tools/valgrind.sh $(B)
+train: build ## train the injection model on DATA/inject.jsonl.gz (needs numpy)
+	ninja -C $(B) --quiet tools/train/inject-features
+	tools/train/train-inject.py --data $(DATA)/inject.jsonl.gz --own tools/train/inject-own.txt --features $(B)/tools/train/inject-features \
+	  --shapes src/inspect/inject/features.c --lexicon $(B)/src/inspect/inject-lexicon.h --out src/inspect/inject/weights.h
 format: ## rewrite sources with clang-format
 	clang-format -i $(SRC)
 format-check: ## fail if clang-format would change anything
@@ -56,4 +60,4 @@ clean: ## remove build directories
 	rm -rf build build-asan build-fuzz build-clang
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t14
-.PHONY: build run test bench eval asan fuzz tidy valgrind format format-check install clean help
+.PHONY: build run test bench eval train asan fuzz tidy valgrind format format-check install clean help

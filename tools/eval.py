@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
-"""eval.py BUILD DATA [--out FILE] [--classifier-report FILE]
+"""eval.py BUILD DATA [--out FILE] [--train]
 
 How good detection is on labelled data: runs BUILD/bawn inspect --batch over DATA/{commands,secrets,code,inject}.jsonl[.gz]
 and prints, per set, the budgets of false positives first, then recall, per source and tier, precision, AUC and how far a
-confidence means what it says. Writes the same as Markdown. Texts are never shown, only counted."""
+confidence means what it says. Writes the same as Markdown. Texts are never shown, only counted. --train trains the injection
+classifier again without each source in turn (tools/train; needs numpy) and scores each source by the model that has not seen it."""
 import argparse
 import collections
 import gzip
+import importlib.util
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import time
 
 SUSPICIOUS, MALICIOUS = 0.30, 0.70
+ODDS = 0.01  # how much of real work is unwanted, for calibration
 BINS = [0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0]
 
 # what the rows of a budget are, its limit and what to call it
@@ -76,12 +80,12 @@ def read(path):
     return None
 
 
-def score(bawn, kind, rows):
+def score(bawn, kind, rows, detect="all"):
     """Confidence per row, and seconds for all."""
     lines = "".join(json.dumps({"id": i, "text": d["text"], **({"lang": d["lang"]} if kind == "code" else {})}) + "\n"
                     for i, d in enumerate(rows))
     start = time.monotonic()
-    r = subprocess.run([bawn, "inspect", "--batch", kind], input=lines.encode("utf-8", "surrogatepass"), stdout=subprocess.PIPE,
+    r = subprocess.run([bawn, "inspect", "--batch", kind, "--detect", detect], input=lines.encode("utf-8", "surrogatepass"), stdout=subprocess.PIPE,
                        check=False)
     spent = time.monotonic() - start
     got = {}
@@ -165,17 +169,30 @@ def whole(rows, scores):
     return table(["", "false positives", "recall", "precision", "AUC", "recall at 0.1 / 1 / 5 % FP"], out)
 
 
+def alone(bawn, name, kind, rows):
+    """The same with one kind of detector: files of one set may hold what the other looks for."""
+    detect = {"secrets": "secrets", "inject": "injection"}.get(name)
+    if not detect:
+        return []
+    scores, _ = score(bawn, kind, rows, detect)
+    return [f"With `--detect {detect}` alone:", "", *whole(rows, scores), ""]
+
+
 def calibration(rows, scores):
-    """How often rows with a confidence in a range are unwanted. The mix of rows is that of the data, half of it unwanted."""
+    """How often rows with a confidence in a range are unwanted: in this data, and if ODDS of all were."""
+    pairs = [(s, d["label"]) for s, d in zip(scores, rows) if d.get("primary")]
+    pos, neg = sum(y for _, y in pairs), sum(1 - y for _, y in pairs)
     out, error = [], 0.0
     for lo, hi in zip(BINS, BINS[1:]):
-        pick = [(s, d["label"]) for s, d in zip(scores, rows) if lo <= s < hi or (hi == 1.0 and s == 1.0)]
+        pick = [(s, y) for s, y in pairs if lo <= s < hi or (hi == 1.0 and s == 1.0)]
         if not pick:
             continue
-        mean, seen = sum(s for s, _ in pick) / len(pick), sum(y for _, y in pick) / len(pick)
-        error += len(pick) / len(rows) * abs(mean - seen)
-        out.append([f"{lo:.2f} – {hi:.2f}", len(pick), f"{mean:.2f}", f"{seen:.2f}"])
-    return table(["confidence", "rows", "mean confidence", "share unwanted"], out) + ["", f"Expected calibration error: {error:.3f}"]
+        mean, bad = sum(s for s, _ in pick) / len(pick), sum(y for _, y in pick)
+        p, n = ODDS * bad / max(1, pos), (1 - ODDS) * (len(pick) - bad) / max(1, neg)
+        error += (p + n) * abs(mean - p / (p + n))
+        out.append([f"{lo:.2f} – {hi:.2f}", len(pick), f"{mean:.2f}", f"{bad / len(pick):.2f}", f"{p / (p + n):.2f}"])
+    return table(["confidence", "primary rows", "mean confidence", "share unwanted here", f"if 1 in {1 / ODDS:.0f} were"], out) + \
+        ["", f"Expected calibration error if 1 in {1 / ODDS:.0f} were unwanted: {error:.4f}"]
 
 
 def by_type(rows, scores):
@@ -189,12 +206,35 @@ def by_type(rows, scores):
         ([""] + table(["vendor below 80 %", "rows", "recall"], weak) if weak else [])
 
 
+def left_out(build, data):
+    """Rows per source and tier, scored by rules and a model that was trained without the source."""
+    root = pathlib.Path(__file__).resolve().parent
+    rows = read(data / "inject")
+    file = next(p for p in (data / "inject.jsonl.gz", data / "inject.jsonl") if p.exists())
+    scores = build / "loso.tsv"
+    subprocess.run(["ninja", "-C", str(build), "--quiet", "tools/train/inject-features"], check=True, stdout=subprocess.DEVNULL)
+    r = subprocess.run([sys.executable, str(root / "train/train-inject.py"), "--data", str(file), "--features",
+                        str(build / "tools/train/inject-features"), "--own", str(root / "train/inject-own.txt"), "--shapes",
+                        str(root.parent / "src/inspect/inject/features.c"), "--lexicon", str(build / "src/inspect/inject-lexicon.h"),
+                        "--scores", str(scores)], stdout=subprocess.PIPE, check=True, text=True)
+    mark = float(re.search(r"together; suspicious \(0\), malicious \(([-0-9.]+)\)", r.stdout)[1])
+    got = dict(line.split("\t") for line in scores.read_text().splitlines())
+    # to the scale of a confidence, for the same tables
+    to = lambda x: MALICIOUS if x >= mark else SUSPICIOUS if x >= 0 else 0.0
+    found = [to(float(got[d["id"]])) for d in rows]
+    spec = next(x[3] for x in SETS if x[0] == "inject")
+    return ["## Injection, leave one source out", "",
+            "Each source is scored by the detector's own rules and a model that was trained without that source; the thresholds come "
+            "from these scores. **These are the figures to expect of data from elsewhere**, as far as the rules were not written "
+            "for this data.", "", *budgets(spec, rows, found), "", *groups(rows, found), ""]
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("build", type=pathlib.Path)
     ap.add_argument("data", type=pathlib.Path)
     ap.add_argument("--out", type=pathlib.Path)
-    ap.add_argument("--classifier-report", type=pathlib.Path)
+    ap.add_argument("--train", action="store_true")
     z = ap.parse_args()
     if not z.data.is_dir():
         sys.exit(f"eval: no folder '{z.data}'; give one with DATA=folder")
@@ -207,14 +247,15 @@ def main():
         scores, spent = score(z.build / "bawn", kind, rows)
         size = sum(len(d["text"].encode("utf-8", "surrogatepass")) for d in rows)
         lines += [f"## {title}", "", *budgets(spec, rows, scores), "", *whole(rows, scores), "",
+                  *alone(z.build / "bawn", name, kind, rows),
                   f"{len(rows)} rows, {size / 2**20:.1f} MiB in {spent:.2f} s through the confined child.", "", "### By source and tier", "",
                   *groups(rows, scores), "", "### Calibration", "", *calibration(rows, scores), ""]
         if name == "secrets":
             lines += ["### By vendor", "", *by_type(rows, scores), ""]
-    if z.classifier_report and z.classifier_report.exists():
-        lines += ["## The injection classifier, leave one source out", "",
-                  "Each source is scored by a model that was trained without it. This is the model alone, without rules.", "", "```",
-                  z.classifier_report.read_text().rstrip(), "```", ""]
+    if z.train and importlib.util.find_spec("numpy"):
+        lines += left_out(z.build, z.data)
+    elif z.train:
+        print("eval: no numpy, so the classifier is not trained without each source", file=sys.stderr)
     lines += ["## Published figures of other systems", "", "From their makers or from papers, on other data: not to be compared row by row.", "",
               PUBLISHED]
     text = "\n".join(lines).rstrip() + "\n"

@@ -189,7 +189,7 @@ int bawn_vet(struct bawn_vetter *v, const struct bawn_vet_options *o, const char
 	struct bawn_report **ret)
 {
 	struct bawn_findings found = {0};
-	struct bawn_subject sub;
+	struct bawn_subject sub = {0};
 	struct bawn_report *r;
 	int e = api_report_new(ret);
 

@@ -21,8 +21,10 @@ struct batch {
 	struct cli *cli;
 	const struct bawn_policy *policy;
 	enum bawn_kind kind;
+	unsigned detect;
 	struct bawn_inspector *inspector;
 	struct bawn_buf in;
+	size_t looked; /* bytes of `in` that hold no end of a line */
 	bool failed;
 };
 
@@ -123,7 +125,7 @@ static int one_line(struct batch *b, const char *line, size_t len, struct bawn_e
 	const char *lang = json_string_value(json_object_get(o, "lang"));
 	struct bawn_subject sub = {
 		.kind = b->kind,
-		.detect = BAWN_DETECT_ALL,
+		.detect = b->detect,
 		.last = true,
 	};
 
@@ -150,7 +152,8 @@ static int lines(struct batch *b, bool last, struct bawn_error *err)
 
 	while (!r && at < b->in.len) {
 		const char *line = b->in.data + at;
-		const char *end = memchr(line, '\n', b->in.len - at);
+		size_t from = b->looked > at ? b->looked : at;
+		const char *end = memchr(b->in.data + from, '\n', b->in.len - from);
 		size_t len = end ? (size_t)(end - line) : b->in.len - at;
 
 		if (!end && !last)
@@ -161,14 +164,16 @@ static int lines(struct batch *b, bool last, struct bawn_error *err)
 		if (!r && b->cli->out.len >= OUT_FLUSH)
 			r = cli_flush(b->cli, err);
 	}
-	memmove(b->in.data, b->in.data + at, b->in.len - at);
+	if (at)
+		memmove(b->in.data, b->in.data + at, b->in.len - at);
 	b->in.len -= at;
+	b->looked = b->in.len;
 	return r ? r : cli_flush(b->cli, err);
 }
 
 static int read_some(struct batch *b, struct bawn_error *err)
 {
-	char chunk[READ_SIZE / 8];
+	static char chunk[READ_SIZE];
 	ssize_t n;
 
 	do
@@ -183,10 +188,10 @@ static int read_some(struct batch *b, struct bawn_error *err)
 	return n > 0;
 }
 
-int cli_batch(
-	struct cli *cli, const struct bawn_policy *p, const char *what, struct bawn_error *err)
+int cli_batch(struct cli *cli, const struct bawn_policy *p, const char *what, unsigned detect,
+	struct bawn_error *err)
 {
-	struct batch b = {.cli = cli, .policy = p, .in = {.max = LINE_MAX_LEN}};
+	struct batch b = {.cli = cli, .policy = p, .detect = detect, .in = {.max = LINE_MAX_LEN}};
 	int r;
 
 	if (!strcmp(what, "command"))

@@ -128,8 +128,8 @@ int cli_add_setting(struct cli *cli, const char *key, const char *value, const c
 unsigned cli_distance(const char *a, const char *b);
 
 /* batch.c: `inspect --batch command|content|code`, JSON lines in, JSON lines out */
-int cli_batch(
-	struct cli *cli, const struct bawn_policy *p, const char *what, struct bawn_error *err);
+int cli_batch(struct cli *cli, const struct bawn_policy *p, const char *what, unsigned detect,
+	struct bawn_error *err);
 
 /* cmd_inspect.c: shared with verify */
 extern const struct cli_opt cli_vet_opts[];

@@ -32,16 +32,19 @@ static int batch(struct cli *cli, struct bawn_error *err)
 {
 	struct bawn_policy_source src;
 	const struct bawn_policy *p = NULL;
+	unsigned detect = BAWN_DETECT_ALL;
 	int r;
 
-	if (cli->args.n || cli->redact || cli->sarif || cli->detect || cli->mode)
+	if (cli->args.n || cli->redact || cli->sarif || cli->mode)
 		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
 			"option '--batch' reads standard input and takes no files and no options "
-			"but '--policy' and '--workspace'");
-	r = cli_policy_source(cli, &src, err);
+			"but '--detect', '--policy' and '--workspace'");
+	r = cli->detect ? vet_parse_detect(cli->detect, &detect, err) : 0;
+	if (!r)
+		r = cli_policy_source(cli, &src, err);
 	if (!r)
 		r = bawn_policy_load(cli->arena, &src, &p, err);
-	return r < 0 ? r : cli_batch(cli, p, cli->batch, err);
+	return r < 0 ? r : cli_batch(cli, p, cli->batch, detect, err);
 }
 
 static int inspect(struct cli *cli, struct bawn_error *err)

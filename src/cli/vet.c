@@ -17,8 +17,7 @@ static const struct {
 	{"all", BAWN_DETECT_ALL},
 };
 
-/* "injection,secrets" to a mask. */
-static int parse_detect(const char *text, unsigned *ret, struct bawn_error *err)
+int vet_parse_detect(const char *text, unsigned *ret, struct bawn_error *err)
 {
 	*ret = 0;
 	for (const char *p = text;; p++) {
@@ -66,7 +65,7 @@ static int read_options(struct vet *v, struct bawn_error *err)
 	if (cli->mode)
 		r = parse_mode(v, cli->mode, err);
 	if (!r && cli->detect)
-		r = parse_detect(cli->detect, &v->detect, err);
+		r = vet_parse_detect(cli->detect, &v->detect, err);
 	if (!r && cli->lang && bawn_lang_from_name(cli->lang, &v->lang) < 0)
 		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
 			"option '--lang' takes bash, python, go, javascript or auto, not '%s'",

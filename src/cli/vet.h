@@ -69,6 +69,8 @@ struct vet_file {
 int vet_start(struct vet *v, struct cli *cli, struct bawn_error *err);
 void vet_stop(struct vet *v);
 int vet_status(const struct vet *v);
+/* "injection,secrets" to a mask. */
+int vet_parse_detect(const char *text, unsigned *ret, struct bawn_error *err);
 /* Whether a finding alone would be acted on. */
 bool vet_serious(const struct vet *v, const struct bawn_finding *f);
 

@@ -10,6 +10,7 @@
  */
 #include "inspect/escape.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define STRING_MAX 65536u
@@ -163,12 +164,12 @@ static void end_csi(struct bawn_escape *e, unsigned char final, struct bawn_buf 
 {
 	const char *params = e->held + 2;
 	size_t n = e->held_len - 3u;
+	bool moves = strchr("ABCDEFGK", final) && all_in(params, n, "0123456789");
+	bool erases = final == 'J' && all_in(params, n, "0");
 
 	if (final == 'm' && all_in(params, n, "0123456789;:"))
 		keep_colours(e, out);
-	else if (strchr("ABCDEFGK", final) && all_in(params, n, "0123456789"))
-		keep(e, out);
-	else if (final == 'J' && all_in(params, n, "0"))
+	else if (moves || erases)
 		keep(e, out);
 	else
 		release(e, out);
@@ -241,28 +242,26 @@ static void in_link(struct bawn_escape *e, unsigned char c, struct bawn_buf *out
 
 static void after_esc(struct bawn_escape *e, unsigned char c, struct bawn_buf *out)
 {
-	if (c == ESC) {
+	bool first = e->held_len == 1;
+
+	if (c < ' ' || c >= 0x7f) {
 		release(e, out);
 		text_byte(e, c, out);
-	} else if (c < ' ' || c >= 0x7f) {
-		release(e, out);
-		text_byte(e, c, out);
-	} else if (!hold(e, c)) {
-		release(e, out);
-	} else if (e->held_len > 2 || c < '0') {
-		/* intermediates: charset switches and the like; the final byte ends it */
-		if (c >= '0')
-			release(e, out);
-	} else if (c == '[') {
+		return;
+	}
+	/* intermediates: charset switches and the like; the final byte ends it */
+	if (hold(e, c) && c < '0')
+		return;
+	if (first && c == '[') {
 		e->state = IN_CSI;
-	} else if (c == ']') {
+	} else if (first && c == ']') {
 		e->state = IN_LINK;
-	} else if (strchr("PX^_", c) && !showing(e)) {
-		release(e, out);
-		e->state = IN_STRING;
-		e->dropped = 0;
 	} else {
 		release(e, out);
+		if (first && strchr("PX^_", c) && !showing(e)) {
+			e->state = IN_STRING;
+			e->dropped = 0;
+		}
 	}
 }
 
@@ -281,15 +280,15 @@ static void in_csi(struct bawn_escape *e, unsigned char c, struct bawn_buf *out)
 /* Inside a string that is being taken out. */
 static void in_string(struct bawn_escape *e, unsigned char c, struct bawn_buf *out)
 {
+	bool osc = e->state == IN_OSC;
+
 	e->dropped++;
 	if (c == ESC) {
 		e->state = STRING_ESC;
-	} else if (c == 0x18 || c == 0x1a || (c == BEL && e->state == IN_OSC)) {
-		e->state = GROUND;
-	} else if (c == '\n' && e->state == IN_OSC) {
+	} else if (c == '\n' && osc) {
 		e->state = GROUND;
 		control(e, c, out);
-	} else if (e->dropped >= STRING_MAX) {
+	} else if (c == 0x18 || c == 0x1a || (c == BEL && osc) || e->dropped >= STRING_MAX) {
 		e->state = GROUND;
 	}
 }
@@ -358,6 +357,7 @@ static bool belongs(const struct bawn_escape *e, uint32_t c)
 
 static uint32_t decode(const char *held, size_t n)
 {
+	assert(n >= 2 && n <= 4);
 	uint32_t c = (unsigned char)held[0] & (0xffu >> (n + 1));
 
 	for (size_t i = 1; i < n; i++)

@@ -36,6 +36,7 @@ struct bawn_inspector {
 	size_t unanswered;
 	bool refused; /* the subject is too large to be handed over */
 	bool streaming;
+	bool dismissed; /* it was killed; somebody else may have reaped it */
 	int64_t patience, due, born;
 	size_t start, end; /* what is being looked at, for the finding when it fails */
 };
@@ -46,7 +47,8 @@ static int stop(struct bawn_inspector *i)
 	int status = 0;
 
 	if (i->pid > 0) {
-		(void)kill(i->pid, SIGKILL);
+		if (!i->dismissed)
+			(void)kill(i->pid, SIGKILL);
 		while (waitpid(i->pid, &status, __WALL) < 0 && errno == EINTR)
 			;
 	}
@@ -55,7 +57,7 @@ static int stop(struct bawn_inspector *i)
 	i->pid = -1;
 	i->fd = -1;
 	i->unanswered = 0;
-	i->streaming = false;
+	i->streaming = i->dismissed = false;
 	i->due = -1;
 	i->out.len = i->sent = i->in.len = 0;
 	i->out.failed = i->in.failed = 0;
@@ -119,9 +121,19 @@ struct bawn_inspector *bawn_inspector_free(struct bawn_inspector *i)
 	return NULL;
 }
 
+void bawn_inspector_dismiss(struct bawn_inspector *i)
+{
+	if (i->pid <= 0 || i->dismissed)
+		return;
+	(void)kill(i->pid, SIGKILL);
+	i->dismissed = true;
+}
+
 /* A child that can take the next subject. */
 static int ready(struct bawn_inspector *i, struct bawn_error *err)
 {
+	if (i->dismissed)
+		(void)stop(i);
 	if (i->pid > 0 && !i->unanswered && bawn_now_ms() - i->born > AGE_MAX_MS)
 		(void)stop(i);
 	return i->pid > 0 ? 0 : start(i, err);
@@ -334,7 +346,7 @@ int bawn_inspector_stream(
 	struct bawn_inspector *i, const struct bawn_stream_options *o, struct bawn_error *err)
 {
 	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
-	struct wire_answer w;
+	struct wire_answer w = {0};
 	int r;
 
 	if (!a)
@@ -509,7 +521,8 @@ int bawn_inspect_call(struct bawn_arena *a, const struct bawn_policy *p, const s
 	_cleanup_inspector_ struct bawn_inspector *i = NULL;
 	int r = bawn_inspector_new(p, &i, err);
 
-	if (!r)
-		r = bawn_inspector_submit_call(i, c, err);
+	if (r < 0 || !i)
+		return r;
+	r = bawn_inspector_submit_call(i, c, err);
 	return r < 0 ? r : bawn_inspector_collect(i, a, out, err);
 }

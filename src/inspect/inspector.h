@@ -20,6 +20,9 @@ int bawn_inspector_new(
 	const struct bawn_policy *p, struct bawn_inspector **ret, struct bawn_error *err);
 struct bawn_inspector *bawn_inspector_free(struct bawn_inspector *i);
 
+/* Nothing more will be asked for now: the child is killed, but not waited for until it is freed. */
+void bawn_inspector_dismiss(struct bawn_inspector *i);
+
 /* One whole subject. submit returns at once; collect waits for the findings (bounded). */
 int bawn_inspector_submit(
 	struct bawn_inspector *i, const struct bawn_subject *sub, struct bawn_error *err);

@@ -18,6 +18,7 @@
 #include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -94,7 +95,7 @@ static rlim_t mapped(void)
 
 	for (const char *p = text; r > 0 && *p >= '0' && *p <= '9'; p++)
 		pages = pages * 10 + (unsigned long long)(*p - '0');
-	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+	return (rlim_t)pages * (rlim_t)getauxval(AT_PAGESZ);
 }
 
 static int confine(int fd, pid_t parent)
@@ -106,7 +107,7 @@ static int confine(int fd, pid_t parent)
 	sigset_t all;
 
 	/* A key pressed at the terminal is for the parent. */
-	if (sigfillset(&all) < 0 || sigprocmask(SIG_SETMASK, &all, NULL) < 0)
+	if (sigfillset(&all) < 0 || pthread_sigmask(SIG_SETMASK, &all, NULL) != 0)
 		return -errno;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		return -ESRCH;

@@ -6,11 +6,13 @@
 #include "inspect/scan.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define BUDGET_FLOOR  ((uint64_t)16 << 20)
 #define BUDGET_FACTOR 512
 #define NESTED_MAX    8
 #define FINDINGS_MAX  4096
+#define LOOK_BACK     16
 
 struct bawn_arena *bawn_scan_arena(struct bawn_scan *s)
 {
@@ -32,13 +34,34 @@ bool bawn_scan_spend(struct bawn_scan *s, uint64_t units)
 	return true;
 }
 
+/* The same rule at the same place, found in another way just before. */
+static struct bawn_finding *again(
+	const struct bawn_findings *out, const char *rule, size_t start, size_t end)
+{
+	for (size_t i = out->n; i > 0 && i + LOOK_BACK > out->n; i--) {
+		struct bawn_finding *x = &out->v[i - 1];
+
+		if (x->start == start && x->end == end && !strcmp(x->rule, rule))
+			return x;
+	}
+	return NULL;
+}
+
 int bawn_scan_report(
 	struct bawn_scan *s, const struct bawn_subject *sub, const struct bawn_finding *f)
 {
+	size_t start = s->depth ? s->start : f->start + sub->base;
+	size_t end = s->depth ? s->end : f->end + sub->base;
 	struct bawn_finding *x;
 
 	if (!s->depth && sub->fresh && f->end <= sub->fresh)
 		return 0;
+	x = again(s->out, f->rule, start, end);
+	if (x) {
+		if (f->confidence > x->confidence)
+			x->confidence = f->confidence;
+		return 0;
+	}
 	if (s->out->n >= FINDINGS_MAX) {
 		s->spent = true;
 		return 0;
@@ -47,8 +70,8 @@ int bawn_scan_report(
 	if (!x)
 		return -ENOMEM;
 	*x = *f;
-	x->start = s->depth ? s->start : f->start + sub->base;
-	x->end = s->depth ? s->end : f->end + sub->base;
+	x->start = start;
+	x->end = end;
 	return 0;
 }
 

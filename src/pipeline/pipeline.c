@@ -57,7 +57,7 @@ static int judge(struct run *x, int wall)
 	struct bawn_verdict_place place = {.tool = r->call->tool, .agent = r->call->agent};
 	int e = bawn_inspector_collect(x->inspector, x->a, &found, &err);
 
-	x->inspector = bawn_inspector_free(x->inspector);
+	bawn_inspector_dismiss(x->inspector);
 	if (e >= 0)
 		e = bawn_verdict_make(r->policy, &place, &found, &r->verdict, &err);
 	if (e >= 0 && r->verdict.blocked)

@@ -108,6 +108,15 @@ static double across(const struct top t[SIGNALS])
 	return 1.0 - doubt;
 }
 
+/* Commands inside of code are looked at by both. */
+static bool same_matter(const char *a, const char *b)
+{
+	if (!strcmp(a, b))
+		return true;
+	return (!strcmp(a, "shell") && !strcmp(b, "code")) ||
+	       (!strcmp(a, "code") && !strcmp(b, "shell"));
+}
+
 static double fuse_group(const struct bawn_findings *f, const char *detector, enum bawn_mode mode)
 {
 	struct top t[SIGNALS] = {0};
@@ -115,7 +124,7 @@ static double fuse_group(const struct bawn_findings *f, const char *detector, en
 	for (size_t i = 0; i < f->n; i++) {
 		const struct bawn_finding *x = &f->v[i];
 
-		if (x->signal == BAWN_SIGNAL_SEQUENCE || !strcmp(x->detector, detector))
+		if (x->signal == BAWN_SIGNAL_SEQUENCE || same_matter(x->detector, detector))
 			top_add(&t[x->signal], x, in_mode(x, mode));
 	}
 	return across(t);

@@ -22,7 +22,8 @@ static int sentence(
 {
 	const struct inject_sentence *s = &p->s.v[i];
 
-	(void)printf("%zu %.3f %.3f", i, (double)s->score, inject_rules_score(&p->s, i));
+	(void)printf("%.3f %.3f %.3f", (double)s->score, inject_meant(&p->s, i),
+		inject_rules_score(&p->s, i));
 	for (size_t k = 0; k < f->n; k++)
 		(void)printf(" %u", (unsigned)f->v[k]);
 	if (*(const int *)data) {

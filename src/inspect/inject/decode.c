@@ -10,7 +10,7 @@
 
 #include "inspect/inject/inject.h"
 
-#define PROBE	   24 /* decoded bytes that have to be readable before the rest is decoded */
+#define PROBE      24 /* decoded bytes that have to be readable before the rest is decoded */
 #define TEXT_LEAST 12 /* decoded bytes that can say something */
 
 static int value64(unsigned char c)
@@ -103,8 +103,9 @@ static void extend(const struct inject_text *t, struct inject_block *b, bool (*o
 	while (b->end < t->len && b->end - b->start < 2 * INJECT_BLOCK_MAX) {
 		if (of(t->text[b->end]) || t->text[b->end] == '=')
 			b->end++;
-		else if (t->text[b->end] == '\n' && b->end + 4 < t->len && of(t->text[b->end + 1]) &&
-			of(t->text[b->end + 2]) && of(t->text[b->end + 3]))
+		else if (t->text[b->end] == '\n' && b->end + 4 < t->len &&
+			 of(t->text[b->end + 1]) && of(t->text[b->end + 2]) &&
+			 of(t->text[b->end + 3]))
 			b->end++;
 		else
 			break;
@@ -129,7 +130,8 @@ static int decode_long(struct bawn_arena *a, const struct inject_text *t, struct
 	b->text = bawn_arena_alloc(a, n + 1);
 	if (!b->text)
 		return -ENOMEM;
-	b->len = decode(t->text + b->start, n, b->text, n < INJECT_BLOCK_MAX ? n : INJECT_BLOCK_MAX);
+	b->len =
+		decode(t->text + b->start, n, b->text, n < INJECT_BLOCK_MAX ? n : INJECT_BLOCK_MAX);
 	return 0;
 }
 

@@ -11,29 +11,30 @@
 #include "inspect/inject/inject.h"
 
 #define BIT(class) ((uint64_t)1 << (class))
-#define NEAR	   2 /* sentences on each side */
-#define AROUND	   4
+#define NEAR       2 /* sentences on each side */
+#define AROUND     4
 #define PAIR_REACH 6
-#define OBJECTS	   (BIT(LEX_SECRET) | BIT(LEX_PRIVATE))
-#define ACTIONS                                                                              \
+#define OBJECTS    (BIT(LEX_SECRET) | BIT(LEX_PRIVATE))
+#define ACTIONS                                                                               \
 	(BIT(LEX_EXFIL) | BIT(LEX_DESTROY) | BIT(LEX_EXEC) | BIT(LEX_REVEAL) | BIT(LEX_SAY) | \
 		BIT(LEX_PAY) | BIT(LEX_ACT) | BIT(LEX_OVERRIDE) | BIT(LEX_OBEY) | BIT(LEX_TELL))
 
 enum shape {
 	S_PLACE, /* one for each PLACE_* */
 	S_UNSEEN = S_PLACE + PLACE_COUNT,
-	S_HIT, /* one for each family of rules */
+	S_HIT,                /* one for each family of rules */
 	S_ORDER = S_HIT + 16, /* an order by the class of its verb, ten of them */
-	S_MANY = S_ORDER + 10, /* how many kinds of pressure come together: 2, 3, 4, 5, 6 and more */
+	S_MANY =
+		S_ORDER + 10, /* how many kinds of pressure come together: 2, 3, 4, 5, 6 and more */
 	S_ABOUT = S_MANY + 5, /* density of words about attacks in the text, four steps */
 	S_ORDERS = S_ABOUT + 4, /* of sentences that start with an order */
 	S_YOUS = S_ORDERS + 4,
 	S_AGENTS = S_YOUS + 3,
 	S_LENGTH = S_AGENTS + 3,
 	S_QUOTED_WORD = S_LENGTH + 3, /* a quotation mark behind a word stands before it */
-	S_QUOTED_COLON,		      /* … behind a colon or a bracket */
-	S_QUOTED_BACK,		      /* a backquote */
-	S_MENTIONED,		      /* "example", "such as", words about attacks stand before it */
+	S_QUOTED_COLON,               /* … behind a colon or a bracket */
+	S_QUOTED_BACK,                /* a backquote */
+	S_MENTIONED, /* "example", "such as", words about attacks stand before it */
 	S_FIRST,
 	S_LAST,
 	S_ALONE,    /* nearly nothing else is there */
@@ -209,24 +210,39 @@ static unsigned pressure(uint64_t c)
 	return n;
 }
 
-/* How a sentence stands in quotation marks. */
-static void quotes(struct view *v)
+/* The mark that a sentence stands in, and what is before it. */
+static char quote(const struct inject_text *t, const struct inject_sentence *s, char *before)
 {
-	const char *p = v->t->text;
-	size_t at = v->s->start, from = at > 160 ? at - 160 : 0;
-	char q = 0, before = 0;
+	const char *p = t->text;
+	size_t from = s->start > 160 ? s->start - 160 : 0, left = t->len - s->end + 1;
+	char q = 0;
 
-	for (size_t i = at; i-- > from && p[i] != '\n' && !q;) {
+	for (size_t i = s->start; i-- > from && p[i] != '\n';) {
 		if (p[i] != '"' && p[i] != '`' && !(p[i] == '\'' && (!i || p[i - 1] == ' ')))
 			continue;
 		q = p[i];
 		while (i && (p[i - 1] == ' ' || p[i - 1] == q))
 			i--;
-		before = (char)(i ? p[i - 1] : '\n');
+		*before = (char)(i ? p[i - 1] : '\n');
 		break;
 	}
-	if (q && !memchr(p + v->s->end - 1, q, v->t->len - v->s->end + 1 < 400 ? v->t->len - v->s->end + 1 : 400))
-		q = 0;
+	if (!q || !memchr(p + s->end - 1, q, left < 400 ? left : 400))
+		return 0;
+	return q;
+}
+
+bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s)
+{
+	char before = 0, q = quote(t, s, &before);
+
+	return q == '`' || (q && !strchr(":[{(,=\n", before));
+}
+
+/* How a sentence stands in quotation marks. */
+static void quotes(struct view *v)
+{
+	char before = 0, q = quote(v->t, v->s, &before);
+
 	shape(v, S_QUOTED_BACK, q == '`');
 	shape(v, S_QUOTED_COLON, q && q != '`' && strchr(":[{(,=\n", before));
 	shape(v, S_QUOTED_WORD, q && q != '`' && !strchr(":[{(,=\n", before));
@@ -302,11 +318,14 @@ static void looks(struct view *v)
 	shape(v, S_CAPITALS, v->s->n_words > 3 && v->s->n_upper * 2 > v->s->n_words);
 	shape(v, S_EXCLAIMS, memmem(p + from, to - from, "!!", 2) != NULL);
 	shape(v, S_FRAMED,
-		memmem(p + from, start - from, "###", 3) || memmem(p + from, start - from, "===", 3) ||
+		memmem(p + from, start - from, "###", 3) ||
+			memmem(p + from, start - from, "===", 3) ||
 			memmem(p + from, start - from, ">>>", 3) ||
 			memmem(p + from, start - from, "---", 3) ||
-			(memchr(p + from, '<', start - from) && memchr(p + from, '>', start - from)) ||
-			(memchr(p + from, '[', start - from) && memchr(p + from, ']', start - from)));
+			(memchr(p + from, '<', start - from) &&
+				memchr(p + from, '>', start - from)) ||
+			(memchr(p + from, '[', start - from) &&
+				memchr(p + from, ']', start - from)));
 }
 
 static bool mentioned(const struct view *v)
@@ -331,7 +350,8 @@ static void relations(struct view *v)
 	static const uint64_t tell3[] = {BIT(LEX_NEG), BIT(LEX_TELL) | BIT(LEX_REVEAL),
 		BIT(LEX_USER3) | BIT(LEX_PRIOR) | BIT(LEX_THIS)};
 	static const uint64_t agent3[] = {BIT(LEX_COND), BIT(LEX_YOU), BIT(LEX_AGENT)};
-	static const uint64_t leak3[] = {BIT(LEX_EXFIL), OBJECTS, BIT(LEX_TARGET) | BIT(LEX_URLISH)};
+	static const uint64_t leak3[] = {
+		BIT(LEX_EXFIL), OBJECTS, BIT(LEX_TARGET) | BIT(LEX_URLISH)};
 	static const uint64_t must3[] = {BIT(LEX_YOU), BIT(LEX_MODAL), ACTIONS};
 	static const uint64_t agent_must3[] = {BIT(LEX_AGENT), BIT(LEX_MODAL), ACTIONS};
 	uint64_t verbs = BIT(LEX_EXFIL) | BIT(LEX_EXEC) | BIT(LEX_ACT) | BIT(LEX_PAY);
@@ -349,19 +369,24 @@ static void relations(struct view *v)
 	shape(v, S_EXFIL_TARGET, then(v, BIT(LEX_EXFIL), BIT(LEX_TARGET), 25, true));
 	shape(v, S_EXFIL_OBJECT, then(v, BIT(LEX_EXFIL), OBJECTS, 10, true));
 	shape(v, S_EXFIL_OBJECT_TARGET, then3(v, leak3, 12, false));
-	shape(v, S_REVEAL_PROMPT, then(v, BIT(LEX_REVEAL) | BIT(LEX_SAY), BIT(LEX_PROMPT), 8, false));
+	shape(v, S_REVEAL_PROMPT,
+		then(v, BIT(LEX_REVEAL) | BIT(LEX_SAY), BIT(LEX_PROMPT), 8, false));
 	shape(v, S_REVEAL_SECRET, then(v, BIT(LEX_REVEAL), BIT(LEX_SECRET), 6, true));
 	shape(v, S_EXEC_TOOL, then(v, BIT(LEX_EXEC) | BIT(LEX_ACT), BIT(LEX_TOOL), 5, true));
 	shape(v, S_EXEC_IDENT, then(v, BIT(LEX_EXEC) | BIT(LEX_ACT), BIT(LEX_IDENT), 4, true));
-	shape(v, S_BEFORE_TASK, then(v, BIT(LEX_SEQ), BIT(LEX_VERBING) | BIT(LEX_TASK), 5, false) &&
+	shape(v, S_BEFORE_TASK,
+		then(v, BIT(LEX_SEQ), BIT(LEX_VERBING) | BIT(LEX_TASK), 5, false) &&
 			(v->order || v->near_order));
 	shape(v, S_ORDER_USER, v->order && has(v, BIT(LEX_USER3)));
 	shape(v, S_USER_OBJECT, then(v, BIT(LEX_USER3), OBJECTS, 3, false) && v->order);
 	shape(v, S_YOU_MUST, then3(v, must3, 3, false));
 	shape(v, S_AGENT_MUST, then3(v, agent_must3, 3, false));
-	shape(v, S_MY_OBJECT_ORDER, then(v, BIT(LEX_ME), OBJECTS | BIT(LEX_TARGET), 3, false) && v->order);
-	shape(v, S_INSTEAD_ORDER, has(v, BIT(LEX_OVERRIDE)) && then(v, verbs, BIT(LEX_SEQ), 30, true));
-	shape(v, S_AUTHORITY_PERMIT, then(v, BIT(LEX_AUTHORITY) | BIT(LEX_USER3), BIT(LEX_PERMIT), 5, false));
+	shape(v, S_MY_OBJECT_ORDER,
+		then(v, BIT(LEX_ME), OBJECTS | BIT(LEX_TARGET), 3, false) && v->order);
+	shape(v, S_INSTEAD_ORDER,
+		has(v, BIT(LEX_OVERRIDE)) && then(v, verbs, BIT(LEX_SEQ), 30, true));
+	shape(v, S_AUTHORITY_PERMIT,
+		then(v, BIT(LEX_AUTHORITY) | BIT(LEX_USER3), BIT(LEX_PERMIT), 5, false));
 }
 
 static void pressures(struct view *v)
@@ -374,9 +399,11 @@ static void pressures(struct view *v)
 	shape(v, S_DESPITE_ORDER, has(v, BIT(LEX_DESPITE)) && v->order);
 	shape(v, S_ALWAYS_ORDER, has(v, BIT(LEX_ALWAYS)) && v->order);
 	shape(v, S_READER_ORDER, has(v, BIT(LEX_READER)) && (v->order || v->near_order));
-	shape(v, S_FAKE_ERROR, (c & BIT(LEX_RETURN)) && (c & (BIT(LEX_AGENT) | BIT(LEX_READER))) &&
+	shape(v, S_FAKE_ERROR,
+		(c & BIT(LEX_RETURN)) && (c & (BIT(LEX_AGENT) | BIT(LEX_READER))) &&
 			(v->order || v->near_order || (c & BIT(LEX_MODAL))));
-	shape(v, S_NEW_POLICY, (c & BIT(LEX_PRETEXT)) && v->order && (c & (OBJECTS | BIT(LEX_TARGET))));
+	shape(v, S_NEW_POLICY,
+		(c & BIT(LEX_PRETEXT)) && v->order && (c & (OBJECTS | BIT(LEX_TARGET))));
 	shape(v, S_MENTIONED, mentioned(v));
 	for (size_t i = 0; i < v->n && i < 4; i++) {
 		char next = behind(v, i);
@@ -457,31 +484,44 @@ static void neighbours(struct view *v)
 bool inject_candidate(const struct inject_sentence *s)
 {
 	uint64_t c = s->classes;
-	uint64_t agent = BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_YOU) | BIT(LEX_USER3);
+	uint64_t addressed = BIT(LEX_YOU) | BIT(LEX_USER3) | BIT(LEX_ME);
 
-	if (s->hits || c & (BIT(LEX_SECRECY) | BIT(LEX_MODE) | BIT(LEX_NEWTASK) | BIT(LEX_PROMPT)))
+	if (s->hits || c & (BIT(LEX_SECRECY) | BIT(LEX_MODE) | BIT(LEX_NEWTASK) | BIT(LEX_PROMPT) |
+				   BIT(LEX_READER) | BIT(LEX_ROLE)))
 		return true;
-	if (s->n_words < 3)
+	if (s->n_words < 4)
 		return false;
-	if (c & BIT(LEX_OVERRIDE) && c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_YOU)))
+	if (c & BIT(LEX_AGENT) ||
+		(c & BIT(LEX_OVERRIDE) &&
+			c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_YOU) | BIT(LEX_TASK))))
 		return true;
-	if (c & agent && c & (ACTIONS | BIT(LEX_URGENT) | BIT(LEX_PERMIT)))
+	if (c & addressed && c & (ACTIONS | BIT(LEX_URGENT) | BIT(LEX_PERMIT)))
 		return true;
-	if (c & ACTIONS && c & (OBJECTS | BIT(LEX_TARGET)) && c & (BIT(LEX_TARGET) | BIT(LEX_ME) | BIT(LEX_URGENT)))
+	if (s->command && c & (OBJECTS | BIT(LEX_TARGET) | BIT(LEX_DESPITE) | BIT(LEX_TASK) |
+				      BIT(LEX_TOOL) | BIT(LEX_IDENT)))
 		return true;
-	return c & BIT(LEX_ROLE);
+	if (c & ACTIONS && c & (BIT(LEX_TASK) | BIT(LEX_TOOL)) &&
+		c & (BIT(LEX_SEQ) | BIT(LEX_COND) | BIT(LEX_MODAL)))
+		return true;
+	return c & ACTIONS && c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT));
 }
 
 bool inject_trigger(const struct inject_sentence *s)
 {
 	uint64_t c = s->classes;
 
-	if (c & (BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_ROLE) | BIT(LEX_PERMIT) |
-			BIT(LEX_DESPITE)))
+	if (c & (BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_PERMIT) |
+			BIT(LEX_DESPITE) | BIT(LEX_USER3) | BIT(LEX_OVERRIDE)))
 		return true;
-	if (c & (BIT(LEX_TARGET) | BIT(LEX_TOOL) | BIT(LEX_IDENT)) && c & ACTIONS && c & (BIT(LEX_TARGET) | BIT(LEX_YOU) | BIT(LEX_EXEC)) && s->n_words > 4)
+	if (c & BIT(LEX_HINT) &&
+		c & (ACTIONS | BIT(LEX_YOU) | BIT(LEX_NEG) | BIT(LEX_MODAL) | BIT(LEX_THIS)))
 		return true;
-	return s->foreign || (c & BIT(LEX_AUTHORITY) && s->n_upper) || inject_candidate(s);
+	if (c & BIT(LEX_YOU) && c & (BIT(LEX_MODAL) | BIT(LEX_COND) | ACTIONS))
+		return true;
+	if (c & ACTIONS && c & (BIT(LEX_TARGET) | OBJECTS | BIT(LEX_IDENT)))
+		return true;
+	return s->foreign || (c & BIT(LEX_AUTHORITY) && (s->n_upper || c & BIT(LEX_URGENT))) ||
+	       inject_candidate(s);
 }
 
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,

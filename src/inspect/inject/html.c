@@ -10,7 +10,7 @@
 
 #include "inspect/inject/inject.h"
 
-#define TAG_MAX	    2048
+#define TAG_MAX     2048
 #define ELEMENT_MAX ((size_t)16 << 10)
 
 /* Inline elements vanish without a trace, the others separate words. */
@@ -30,8 +30,9 @@ static const char *const hiding[] = {"display:none", "visibility:hidden", "opaci
 	"width:0", "left:-9", "top:-9", "text-indent:-9", "color:white", "color:#fff",
 	"color:transparent", "color:rgba(0,0,0,0", "color:rgb(255,255,255", "clip:rect(",
 	"transform:scale(0"};
-static const char *const hiding_attributes[] = {" hidden", "aria-hidden=\"true", "aria-hidden='true",
-	"sr-only", "visually-hidden", "d-none", "class=\"hidden", "class='hidden", "type=\"hidden"};
+static const char *const hiding_attributes[] = {" hidden", "aria-hidden=\"true",
+	"aria-hidden='true", "sr-only", "visually-hidden", "d-none", "class=\"hidden",
+	"class='hidden", "type=\"hidden"};
 static const char *const speaking[] = {"title=", "alt=", "aria-label=", "content=", "placeholder=",
 	"data-", "value=", "summary=", "description="};
 
@@ -129,6 +130,10 @@ struct inject_tag inject_html_tag(const char *p, size_t n)
 		name[len++] = (char)tolower((unsigned char)p[at++]);
 	name[len] = 0;
 	if (!len || at >= n || !strchr(" \t\r\n/>", p[at]) || !known(name, &t.block))
+		return t;
+	while (at < n && isspace((unsigned char)p[at]))
+		at++;
+	if (at < n && !isalpha((unsigned char)p[at]) && p[at] != '/' && p[at] != '>')
 		return t;
 	t.len = tag_end(p, n);
 	if (!t.len || p[1] == '/' || t.len < len + 8)

@@ -14,11 +14,11 @@
 #include "inspect/detectors.h"
 #include "inspect/rules.h"
 
-#define AROUND		1 /* sentences on each side that rules look at */
-#define DEPTH_MAX	2
-#define SENTENCE_COST	256 /* of the budget, for one that is scored */
-#define FINDINGS_MAX	16  /* of the model, for one window */
-#define REPORT_FROM	0.30
+#define AROUND        1 /* sentences on each side that rules look at */
+#define DEPTH_MAX     2
+#define SENTENCE_COST 256 /* of the budget, for one that is scored */
+#define FINDINGS_MAX  16  /* of the model, for one window */
+#define REPORT_FROM   0.30
 
 /* Families of rules, by the word behind "inject." in their ids; a bit each in `hits`. */
 static const char families[][10] = {"override", "role", "agent", "tool", "secrecy", "exfil",
@@ -32,7 +32,7 @@ struct run {
 	struct bawn_error *err;
 	struct inject_part *parts;
 	size_t n, cap, at;
-	size_t island;		    /* where the text is that rules run over */
+	size_t island;              /* where the text is that rules run over */
 	struct inject_found *found; /* of the part at hand */
 	size_t n_found, cap_found;
 };
@@ -81,7 +81,7 @@ static bool is_order(const struct inject_part *p, size_t at)
 /* How much a rule adds to the log-odds of the sentence. */
 static float strength(const struct bawn_rule *r)
 {
-	return 9.0f * (r->confidence - 0.42f);
+	return 16.0f * (r->confidence - 0.45f);
 }
 
 static void hit(struct inject_part *p, const struct inject_found *f)
@@ -170,20 +170,36 @@ static int nested(struct run *r)
 	return 0;
 }
 
+/* Everything that is a candidate has to be known before the first is scored: neighbours count. */
+static void candidates(const struct inject_part *p)
+{
+	for (size_t i = 0; i < p->s.n; i++) {
+		struct inject_sentence *s = &p->s.v[i];
+
+		s->score = INJECT_UNSCORED;
+		s->candidate = inject_candidate(s);
+		if (!s->candidate)
+			continue;
+		s->quoted = inject_quoted(&p->t, s);
+		s->unseen = (p->place | inject_place(&p->t, s->start, s->end)) & PLACE_UNSEEN;
+	}
+}
+
 static int sentences(struct run *r)
 {
 	const struct inject_part *p = &r->parts[r->at];
 	const struct inject_visitor *v = r->visitor;
 	struct inject_features f;
 
+	candidates(p);
 	for (size_t i = 0; i < p->s.n; i++) {
 		int e = 0;
 
-		p->s.v[i].score = INJECT_UNSCORED;
-		if (!inject_candidate(&p->s.v[i]) || !bawn_scan_spend(r->scan, SENTENCE_COST))
+		if (!p->s.v[i].candidate || !bawn_scan_spend(r->scan, SENTENCE_COST))
 			continue;
 		inject_features(&p->t, &p->s, i, p->place, &f);
-		p->s.v[i].score = (float)(inject_score(&f) + inject_rules_score(&p->s, i));
+		p->s.v[i].score = (float)inject_combine(
+			&p->s, i, inject_score(&f), inject_rules_score(&p->s, i));
 		if (v->sentence)
 			e = v->sentence(v->data, p, i, &f);
 		if (e < 0)
@@ -202,11 +218,12 @@ static int rules_over(struct run *r, size_t start, size_t end)
 	const struct inject_part *p = &r->parts[r->at];
 
 	r->island = start;
-	return bawn_rules_match(r->scan, &bawn_rules_inject, p->t.text + start, end - start,
-		on_match, r, r->err);
+	return bawn_rules_match(
+		r->scan, &bawn_rules_inject, p->t.text + start, end - start, on_match, r, r->err);
 }
 
-/* Run the rules where they can match: around sentences that have a word for it. Most text has none. */
+/* Run the rules where they can match: around sentences that have a word for it. Most text has none.
+ */
 static int rules(struct run *r)
 {
 	const struct inject_part *p = &r->parts[r->at];

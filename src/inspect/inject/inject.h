@@ -17,19 +17,19 @@
 
 /* Where a piece of text stands. A mask. */
 #define PLACE_HTML_COMMENT (1u << 0)
-#define PLACE_HIDDEN	   (1u << 1) /* an element that a browser does not show */
-#define PLACE_ATTRIBUTE	   (1u << 2) /* title, alt, content, … of an element */
+#define PLACE_HIDDEN       (1u << 1) /* an element that a browser does not show */
+#define PLACE_ATTRIBUTE    (1u << 2) /* title, alt, content, … of an element */
 #define PLACE_MD_COMMENT   (1u << 3) /* [//]: # (…) */
-#define PLACE_INVISIBLE	   (1u << 4) /* zero-width, tag or variation characters, bidi controls */
-#define PLACE_CONCEALED	   (1u << 5) /* hidden by terminal escapes */
-#define PLACE_DECODED	   (1u << 6) /* was base64, hex, rot13, reversed or spaced out */
-#define PLACE_COMMENT	   (1u << 7) /* a line that starts like a comment of some language */
-#define PLACE_QUOTE	   (1u << 8) /* a Markdown or mail quotation */
-#define PLACE_FENCE	   (1u << 9) /* between ``` fences */
-#define PLACE_COUNT	   10
-#define PLACE_UNSEEN                                                                        \
-	(PLACE_HTML_COMMENT | PLACE_HIDDEN | PLACE_MD_COMMENT | PLACE_INVISIBLE | PLACE_CONCEALED | \
-		PLACE_DECODED)
+#define PLACE_INVISIBLE    (1u << 4) /* zero-width, tag or variation characters, bidi controls */
+#define PLACE_CONCEALED    (1u << 5) /* hidden by terminal escapes */
+#define PLACE_DECODED      (1u << 6) /* was base64, hex, rot13, reversed or spaced out */
+#define PLACE_COMMENT      (1u << 7) /* a line that starts like a comment of some language */
+#define PLACE_QUOTE        (1u << 8) /* a Markdown or mail quotation */
+#define PLACE_FENCE        (1u << 9) /* between ``` fences */
+#define PLACE_COUNT        10
+#define PLACE_UNSEEN                                                              \
+	(PLACE_HTML_COMMENT | PLACE_HIDDEN | PLACE_MD_COMMENT | PLACE_INVISIBLE | \
+		PLACE_CONCEALED | PLACE_DECODED)
 
 struct inject_map {
 	uint32_t at, from; /* normalised text from `at` on comes from the original at `from` on */
@@ -54,8 +54,7 @@ struct inject_text {
 
 /* 0 or -ENOMEM. Any bytes; len at most INJECT_MAX. */
 #define INJECT_MAX ((size_t)1 << 28)
-int inject_normalise(
-	struct bawn_arena *a, const char *text, size_t len, struct inject_text *ret);
+int inject_normalise(struct bawn_arena *a, const char *text, size_t len, struct inject_text *ret);
 /* The offset in the original of one in the normalised text. */
 size_t inject_origin(const struct inject_text *t, size_t at);
 /* Every PLACE_* that touches [start, end). */
@@ -64,12 +63,12 @@ unsigned inject_place(const struct inject_text *t, size_t start, size_t end);
 /* What a code point is for reading. */
 enum inject_fold_kind {
 	FOLD_KEEP,
-	FOLD_TO,	/* to one or two ASCII letters or another sign */
+	FOLD_TO,        /* to one or two ASCII letters or another sign */
 	FOLD_LOOKALIKE, /* to an ASCII letter when it stands among ASCII letters */
-	FOLD_LOWER,	/* to the code point in `to`'s place */
-	FOLD_DROP,	/* marks that change how a letter looks */
+	FOLD_LOWER,     /* to the code point in `to`'s place */
+	FOLD_DROP,      /* marks that change how a letter looks */
 	FOLD_INVISIBLE, /* nobody sees it */
-	FOLD_SMUGGLED,	/* nobody sees it, and it carries an ASCII character */
+	FOLD_SMUGGLED,  /* nobody sees it, and it carries an ASCII character */
 };
 
 struct inject_fold {
@@ -85,11 +84,11 @@ size_t inject_utf8_put(char *out, uint32_t cp);
 
 /* html.c: what starts with `<`. */
 struct inject_tag {
-	size_t len;	   /* of the whole tag with < and >, 0 when it is none that HTML knows */
-	size_t inside;	   /* bytes behind the tag that the element covers, when `place` is set */
-	unsigned place;	   /* PLACE_HIDDEN when the element is not shown */
-	bool block;	   /* separates words */
-	bool has_text;	   /* an attribute holds text for people or machines */
+	size_t len;     /* of the whole tag with < and >, 0 when it is none that HTML knows */
+	size_t inside;  /* bytes behind the tag that the element covers, when `place` is set */
+	unsigned place; /* PLACE_HIDDEN when the element is not shown */
+	bool block;     /* separates words */
+	bool has_text;  /* an attribute holds text for people or machines */
 };
 struct inject_tag inject_html_tag(const char *p, size_t n);
 /* &name; or &#…; at p: its length and code point, or 0. */
@@ -108,7 +107,8 @@ struct inject_hint {
 	enum inject_hint_kind kind;
 };
 
-/* Decoded text of a hint; len 0 when it is nothing that can be read. start and end get the extent. */
+/* Decoded text of a hint; len 0 when it is nothing that can be read. start and end get the extent.
+ */
 struct inject_block {
 	size_t start, end; /* in the normalised text */
 	char *text;
@@ -136,9 +136,9 @@ struct inject_word {
 	uint32_t start, end;
 	uint32_t hash;
 	uint64_t classes;
-	bool clause; /* the first word of a clause */
-	bool upper;  /* all capitals */
-	bool title;  /* starts with a capital */
+	bool clause;  /* the first word of a clause */
+	bool upper;   /* all capitals */
+	bool title;   /* starts with a capital */
 	bool foreign; /* of another script */
 };
 
@@ -148,12 +148,14 @@ struct inject_sentence {
 	uint16_t n_words;
 	uint16_t hits; /* families of rules that matched in it */
 	uint16_t n_upper;
-	float rules; /* what they add to the log-odds */
-	float score; /* log-odds; INJECT_UNSCORED when it is no candidate */
+	float rules;                  /* what they add to the log-odds */
+	float score;                  /* log-odds; INJECT_UNSCORED when it is no candidate */
 	uint8_t n_turned, n_reversed; /* words that make sense by rot13 or read backwards */
-	bool bullet;		      /* a list item or a table row */
-	bool command;		      /* starts with a verb that tells somebody to act */
-	bool foreign;		      /* has words of another script */
+	bool bullet;                  /* a list item or a table row */
+	bool command;                 /* starts with a verb that tells somebody to act */
+	bool foreign;                 /* has words of another script */
+	bool candidate;
+	bool quoted, unseen; /* of a candidate */
 };
 
 struct inject_sentences {
@@ -166,22 +168,21 @@ struct inject_sentences {
 #define INJECT_HINTS_MAX 4096
 
 #define INJECT_WORDS_MAX 128 /* of one sentence; longer ones are cut */
-int inject_split(
-	struct bawn_arena *a, const struct inject_text *t, struct inject_sentences *out);
+int inject_split(struct bawn_arena *a, const struct inject_text *t, struct inject_sentences *out);
 /* The words of one sentence; returns how many. */
 size_t inject_words(const char *text, const struct inject_sentence *s,
 	struct inject_word words[static INJECT_WORDS_MAX]);
 
 /* Binary features of a sentence among its neighbours, as indexes into the weights. */
-#define FEATURE_CLASS	 0u				/* the sentence has a word of the class */
-#define FEATURE_NEAR	 (FEATURE_CLASS + LEX_MAX)	/* one of its neighbours does */
-#define FEATURE_SHAPE	 (FEATURE_NEAR + LEX_MAX)	/* see features.c */
-#define FEATURE_SHAPES	 160u
-#define FEATURE_PAIR	 (FEATURE_SHAPE + FEATURE_SHAPES) /* class a before class b, close */
-#define FEATURE_GRAM	 (FEATURE_PAIR + LEX_MAX * LEX_MAX)
+#define FEATURE_CLASS     0u                        /* the sentence has a word of the class */
+#define FEATURE_NEAR      (FEATURE_CLASS + LEX_MAX) /* one of its neighbours does */
+#define FEATURE_SHAPE     (FEATURE_NEAR + LEX_MAX)  /* see features.c */
+#define FEATURE_SHAPES    160u
+#define FEATURE_PAIR      (FEATURE_SHAPE + FEATURE_SHAPES) /* class a before class b, close */
+#define FEATURE_GRAM      (FEATURE_PAIR + LEX_MAX * LEX_MAX)
 #define FEATURE_GRAM_BITS 12
-#define FEATURE_COUNT	 (FEATURE_GRAM + (1u << FEATURE_GRAM_BITS))
-#define FEATURES_MAX	 768
+#define FEATURE_COUNT     (FEATURE_GRAM + (1u << FEATURE_GRAM_BITS))
+#define FEATURES_MAX      768
 
 struct inject_features {
 	uint16_t v[FEATURES_MAX];
@@ -193,10 +194,15 @@ bool inject_trigger(const struct inject_sentence *s);
 bool inject_candidate(const struct inject_sentence *s);
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
 	unsigned place, struct inject_features *out);
+/* Whether the sentence stands in quotation marks that belong to prose, or in backquotes. */
+bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s);
 /* Log-odds by the learned weights, and what they mean as a confidence. */
 double inject_score(const struct inject_features *f);
 /* What rules that matched in and around the sentence add to it. */
 double inject_rules_score(const struct inject_sentences *all, size_t i);
+double inject_combine(const struct inject_sentences *all, size_t i, double model, double rules);
+/* How much of it is meant, and not only talked about: 0..1. */
+double inject_meant(const struct inject_sentences *all, size_t i);
 double inject_confidence(double score);
 
 /* The text, or a block that was decoded from it. */
@@ -219,8 +225,8 @@ struct inject_found {
 /* Called for every sentence that is scored (may be NULL), and for each part when it is done. A
  * negative return ends the scan and is returned. */
 struct inject_visitor {
-	int (*sentence)(void *data, const struct inject_part *p, size_t i,
-		const struct inject_features *f);
+	int (*sentence)(
+		void *data, const struct inject_part *p, size_t i, const struct inject_features *f);
 	int (*part)(void *data, const struct inject_part *p, const struct inject_found *found,
 		size_t n);
 	void *data;

@@ -12,9 +12,9 @@
 
 #include "inspect/inject/inject.h"
 
-#define REGIONS_MAX	8
-#define COMMENT_REACH	((size_t)8 << 10) /* of a comment or escape that is not closed */
-#define INVISIBLE_REACH 48		  /* two invisible characters that belong together */
+#define REGIONS_MAX     8
+#define COMMENT_REACH   ((size_t)8 << 10) /* of a comment or escape that is not closed */
+#define INVISIBLE_REACH 48                /* two invisible characters that belong together */
 
 struct region {
 	size_t end;   /* in the original */
@@ -30,7 +30,7 @@ struct norm {
 	size_t shift; /* i - o of the last entry of the map */
 	struct region regions[REGIONS_MAX];
 	size_t n_regions;
-	size_t stop; /* the nearest end of a region */
+	size_t stop;        /* the nearest end of a region */
 	size_t fence, seen; /* start of an open fence; where the last invisible character was */
 	bool fenced, any_seen;
 	int failed;
@@ -38,8 +38,16 @@ struct norm {
 
 /* Bytes that need a look; all others are copied. */
 static const unsigned char special[256] = {
-	[0] = 1, ['\b'] = 1, ['\n'] = 1, ['\r'] = 1, [0x1b] = 1, ['%'] = 1, ['&'] = 1, ['<'] = 1,
-	['\\'] = 1, [0x80 ... 0xff] = 1,
+	[0] = 1,
+	['\b'] = 1,
+	['\n'] = 1,
+	['\r'] = 1,
+	[0x1b] = 1,
+	['%'] = 1,
+	['&'] = 1,
+	['<'] = 1,
+	['\\'] = 1,
+	[0x80 ... 0xff] = 1,
 };
 
 static void mark(struct norm *n, size_t start, size_t end, unsigned place)
@@ -97,9 +105,19 @@ static void region_open(struct norm *n, size_t end, unsigned place)
 		n->stop = end;
 }
 
+/* An empty line, where what was hidden ends: two bytes of the mark that hid it make room. */
+static void gap(struct norm *n)
+{
+	put(n, '\n', 0);
+	put(n, '\n', 0);
+	if (n->len - n->i >= 3 && !memcmp(n->in + n->i, "-->", 3))
+		n->i += 3;
+}
+
 static void regions_close(struct norm *n)
 {
 	size_t kept = 0;
+	bool apart = false;
 
 	n->stop = n->len;
 	for (size_t k = 0; k < n->n_regions; k++) {
@@ -107,6 +125,7 @@ static void regions_close(struct norm *n)
 
 		if (r->end <= n->i) {
 			mark(n, r->start, n->o, r->place);
+			apart |= r->place & (PLACE_HTML_COMMENT | PLACE_HIDDEN);
 			continue;
 		}
 		n->regions[kept++] = *r;
@@ -114,6 +133,8 @@ static void regions_close(struct norm *n)
 			n->stop = r->end;
 	}
 	n->n_regions = kept;
+	if (apart && n->i < n->len)
+		gap(n);
 }
 
 static size_t line_end(const struct norm *n, size_t from)
@@ -145,11 +166,21 @@ static size_t line_mark(const struct norm *n, size_t at, unsigned *place)
 		const char *mark;
 		unsigned place;
 	} marks[] = {
-		{"[//]:", PLACE_MD_COMMENT}, {"[comment]:", PLACE_MD_COMMENT},
-		{"//", PLACE_COMMENT}, {"/*", PLACE_COMMENT}, {"*/", 0}, {"* ", 0},
-		{"-- ", PLACE_COMMENT}, {";; ", PLACE_COMMENT}, {"; ", PLACE_COMMENT},
-		{">", PLACE_QUOTE}, {"#", PLACE_COMMENT}, {"REM ", PLACE_COMMENT},
-		{"dnl ", PLACE_COMMENT}, {"% ", PLACE_COMMENT}, {"\"\"\"", 0},
+		{"[//]:", PLACE_MD_COMMENT},
+		{"[comment]:", PLACE_MD_COMMENT},
+		{"//", PLACE_COMMENT},
+		{"/*", PLACE_COMMENT},
+		{"*/", 0},
+		{"* ", 0},
+		{"-- ", PLACE_COMMENT},
+		{";; ", PLACE_COMMENT},
+		{"; ", PLACE_COMMENT},
+		{">", PLACE_QUOTE},
+		{"#", PLACE_COMMENT},
+		{"REM ", PLACE_COMMENT},
+		{"dnl ", PLACE_COMMENT},
+		{"% ", PLACE_COMMENT},
+		{"\"\"\"", 0},
 	};
 
 	if (at >= n->len || !strchr("[/*-;>#Rd%\"", n->in[at]))
@@ -157,10 +188,10 @@ static size_t line_mark(const struct norm *n, size_t at, unsigned *place)
 	for (size_t k = 0; k < sizeof(marks) / sizeof(marks[0]); k++) {
 		size_t len = strlen(marks[k].mark);
 
-		if (!starts(n, at, marks[k].mark))
+		if (!starts(n, at, marks[k].mark) || starts(n, at, "##"))
 			continue;
 		*place |= marks[k].place;
-		while (at + len < n->len && strchr("#/*>!", n->in[at + len]) && n->in[at + len])
+		while (at + len < n->len && strchr("/*>!", n->in[at + len]) && n->in[at + len])
 			len++;
 		return len;
 	}
@@ -188,7 +219,7 @@ static void line_start(struct norm *n)
 	size_t at = blank(n, n->i);
 	unsigned place = 0;
 
-	for (unsigned k = 0; k < 4; k++) {
+	for (unsigned k = 0; k < 4 && !(place & PLACE_MD_COMMENT); k++) {
 		size_t len = line_mark(n, at, &place);
 
 		if (!len)
@@ -374,7 +405,8 @@ static void terminal(struct norm *n)
 	if (starts(n, n->i, "\x1b]")) {
 		size_t bel = find(n, "\a", at, 512), st = find(n, "\x1b\\", at, 512);
 
-		n->i = (bel < st ? bel + 1 : st + 2) < n->len ? (bel < st ? bel + 1 : st + 2) : n->len;
+		n->i = (bel < st ? bel + 1 : st + 2) < n->len ? (bel < st ? bel + 1 : st + 2)
+							      : n->len;
 		return;
 	}
 	if (!starts(n, n->i, "\x1b[")) {
@@ -395,7 +427,8 @@ static void angle(struct norm *n)
 	if (starts(n, n->i, "<!--")) {
 		size_t end = find(n, "-->", n->i + 4, COMMENT_REACH);
 
-		put(n, '\n', 4);
+		put(n, '\n', 1);
+		put(n, '\n', 3);
 		n->i = blank(n, n->i);
 		region_open(n, end, PLACE_HTML_COMMENT);
 		return;
@@ -415,8 +448,11 @@ static void angle(struct norm *n)
 	else
 		n->i++;
 	n->i += t.len - 1;
-	if (t.place && t.inside)
+	if (t.place && t.inside) {
+		put(n, '\n', 0);
+		put(n, '\n', 0);
 		region_open(n, n->i + t.inside, t.place);
+	}
 }
 
 static void other(struct norm *n)

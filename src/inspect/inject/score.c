@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The learned signal: a linear model over the features of a sentence. Weights are made by
- * tools/train/train-inject.py; a score becomes a confidence by two points that were chosen on
- * sources the weights had not seen: `suspicious` at the false-positive budget, `malicious` at a
- * tenth of it.
+ * tools/train/train-inject.py. Scores are log-odds with zero where a text becomes suspicious; that
+ * point and the one where it becomes malicious were chosen on sources that the weights had not
+ * seen, at the false-positive budget and at a tenth of it.
  */
+#include "inject-lexicon.h"
 #include "inspect/inject/inject.h"
 #include "inspect/inject/weights.h"
 
-#define REACH	  3   /* sentences on each side */
-#define NEIGHBOUR 0.5 /* how much of a neighbour's rules counts */
+#define BIT(class) ((uint64_t)1 << (class))
+#define DOUBT_MOST -4.0
+#define TALK       8.0 /* what it costs to be among words about attacks */
+#define UNSEEN     1.5 /* a rule that matched where nobody looks */
+#define REACH      3   /* sentences on each side */
+#define NEIGHBOUR  0.5 /* how much of a neighbour's rules counts */
 
 _Static_assert(sizeof(weights) == FEATURE_COUNT, "the weights are of other features: train again");
 
@@ -19,7 +24,30 @@ double inject_score(const struct inject_features *f)
 
 	for (size_t i = 0; i < f->n; i++)
 		sum += weights[f->v[i]];
-	return sum * WEIGHT_SCALE + WEIGHT_BIAS;
+	return sum * WEIGHT_SCALE + WEIGHT_BIAS - SCORE_SUSPICIOUS;
+}
+
+/*
+ * How much a rule counts in a text that may only talk about attacks: less among words about them,
+ * between quotation marks and behind "for example". What nobody sees is not an example.
+ */
+double inject_meant(const struct inject_sentences *all, size_t i)
+{
+	const struct inject_sentence *s = &all->v[i];
+	uint64_t before = i ? all->v[i - 1].classes : 0;
+	double m = 1.0;
+
+	if (all->about * 1000 > all->words * 15)
+		m *= 0.4;
+	else if (all->about * 1000 > all->words * 5)
+		m *= 0.65;
+	if ((s->classes | before) & BIT(LEX_ABOUT))
+		m *= 0.7;
+	if (s->quoted)
+		m *= 0.55;
+	if ((s->classes | before) & BIT(LEX_EXAMPLE))
+		m *= 0.8;
+	return s->unseen && m < 0.8 ? (m + 0.8) / 2 : m;
 }
 
 /* Kinds of pressure add up over neighbours: few real texts have several. */
@@ -27,23 +55,36 @@ double inject_rules_score(const struct inject_sentences *all, size_t i)
 {
 	size_t first = i > REACH ? i - REACH : 0;
 	unsigned seen = all->v[i].hits;
-	double sum = (double)all->v[i].rules;
+	double sum = seen ? (double)all->v[i].rules * inject_meant(all, i) : 0.0;
 
+	if (seen && all->v[i].unseen)
+		sum += UNSEEN;
 	for (size_t k = first; k < all->n && k <= i + REACH; k++) {
 		if (!(all->v[k].hits & ~seen))
 			continue;
-		sum += NEIGHBOUR * (double)all->v[k].rules;
+		sum += NEIGHBOUR * (double)all->v[k].rules * inject_meant(all, k);
 		seen |= all->v[k].hits;
 	}
 	return sum;
 }
 
+/*
+ * The model may doubt a rule, but only so far: what it has never seen looks doubtful to it, and the
+ * rules are what was seen.
+ */
+double inject_combine(const struct inject_sentences *all, size_t i, double model, double rules)
+{
+	model -= TALK * (1.0 - inject_meant(all, i));
+	if (rules <= 0.0)
+		return model;
+	return rules + (model > DOUBT_MOST ? model : DOUBT_MOST);
+}
+
 double inject_confidence(double score)
 {
-	if (score < SCORE_SUSPICIOUS)
-		return 0.30 / (1.0 + SCORE_SUSPICIOUS - score);
+	if (score < 0.0)
+		return 0.30 / (1.0 - score);
 	if (score < SCORE_MALICIOUS)
-		return 0.30 +
-			0.40 * (score - SCORE_SUSPICIOUS) / (SCORE_MALICIOUS - SCORE_SUSPICIOUS);
+		return 0.30 + 0.40 * score / SCORE_MALICIOUS;
 	return 0.98 - 0.28 / (1.0 + score - SCORE_MALICIOUS);
 }

@@ -14,25 +14,25 @@
 #include "inject-lexicon.h"
 #include "inspect/inject/inject.h"
 
-#define LONG_WORD	 20 /* may be encoded text */
-#define SPACED_RUN	 7  /* single letters in a row */
-#define SENTENCE_WORDS	 100
-#define BIT(class)	 ((uint64_t)1 << (class))
-#define LEET_CLASSES     (BIT(LEX_OVERRIDE) | BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_SECRET))
-#define ACTIONS                                                                              \
+#define LONG_WORD      20 /* may be encoded text */
+#define SPACED_RUN     7  /* single letters in a row */
+#define SENTENCE_WORDS 100
+#define BIT(class)     ((uint64_t)1 << (class))
+#define LEET_CLASSES   (BIT(LEX_OVERRIDE) | BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_SECRET))
+#define ACTIONS                                                                               \
 	(BIT(LEX_EXFIL) | BIT(LEX_DESTROY) | BIT(LEX_EXEC) | BIT(LEX_REVEAL) | BIT(LEX_SAY) | \
 		BIT(LEX_PAY) | BIT(LEX_ACT) | BIT(LEX_OVERRIDE) | BIT(LEX_OBEY) | BIT(LEX_TELL))
 
 /* What a byte can be in a word. */
-#define C_LOWER	 (1u << 0) /* and every byte of other scripts */
-#define C_UPPER	 (1u << 1)
-#define C_DIGIT	 (1u << 2)
-#define C_UNDER	 (1u << 3)
-#define C_DOT	 (1u << 4) /* these three only between two others */
-#define C_AT	 (1u << 5)
-#define C_QUOTE	 (1u << 6)
-#define C_HIGH	 (1u << 7)
-#define C_INNER	 (C_DOT | C_AT | C_QUOTE)
+#define C_LOWER  (1u << 0) /* and every byte of other scripts */
+#define C_UPPER  (1u << 1)
+#define C_DIGIT  (1u << 2)
+#define C_UNDER  (1u << 3)
+#define C_DOT    (1u << 4) /* these three only between two others */
+#define C_AT     (1u << 5)
+#define C_QUOTE  (1u << 6)
+#define C_HIGH   (1u << 7)
+#define C_INNER  (C_DOT | C_AT | C_QUOTE)
 #define C_STARTS (C_LOWER | C_UPPER | C_DIGIT | C_UNDER)
 static const unsigned char kind[256] = {
 	['a' ... 'z'] = C_LOWER,
@@ -63,7 +63,7 @@ uint64_t inject_lexicon(uint32_t hash)
 /* Words of the sentence so far, as far as the next one needs them. */
 struct context {
 	uint32_t before, before2; /* hashes of the last word and of the last two */
-	uint64_t last, two;	  /* classes of the last word alone and of the last two */
+	uint64_t last, two;       /* classes of the last word alone and of the last two */
 	bool clause;
 };
 
@@ -118,7 +118,8 @@ static bool is_target(const char *p, size_t n, const char *end, unsigned flags)
 static bool has_hump(const char *p, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
-		if (kind[(unsigned char)p[i]] == C_UPPER && kind[(unsigned char)p[i - 1]] == C_LOWER)
+		if (kind[(unsigned char)p[i]] == C_UPPER &&
+			kind[(unsigned char)p[i - 1]] == C_LOWER)
 			return true;
 	return false;
 }
@@ -193,8 +194,7 @@ static inline __attribute__((always_inline)) size_t word_at(
 	w->foreign = (first | flags) & C_HIGH;
 	if (((first | flags) & (C_DIGIT | C_UNDER | C_DOT | C_AT)) || (flags & C_UPPER) ||
 		(end - q > 3 && *q == ':' && q[1] == '/'))
-		w->classes |= shape_classes(
-			text + at, (size_t)(q - p), text + len, first | flags);
+		w->classes |= shape_classes(text + at, (size_t)(q - p), text + len, first | flags);
 	classify(x, w);
 	return w->end;
 }
@@ -205,14 +205,14 @@ static inline bool word_starts(const char *text, size_t at, size_t len)
 	if (kind[(unsigned char)text[at]] & C_STARTS)
 		return true;
 	return text[at] == '.' && at + 1 < len &&
-		(kind[(unsigned char)text[at + 1]] & (C_LOWER | C_UPPER)) &&
-		(!at || !(kind[(unsigned char)text[at - 1]] & C_STARTS));
+	       (kind[(unsigned char)text[at + 1]] & (C_LOWER | C_UPPER)) &&
+	       (!at || !(kind[(unsigned char)text[at - 1]] & C_STARTS));
 }
 
 /* What a byte between words does. */
 #define D_CLAUSE (1u << 0) /* a clause may start behind it */
-#define D_STOP	 (1u << 1) /* a sentence may end with it */
-#define D_APART	 (1u << 2) /* a line that starts with it is no continuation */
+#define D_STOP   (1u << 1) /* a sentence may end with it */
+#define D_APART  (1u << 2) /* a line that starts with it is no continuation */
 static const unsigned char divides[256] = {
 	[0] = D_APART,
 	['\n'] = D_CLAUSE | D_STOP | D_APART,
@@ -237,18 +237,21 @@ static const unsigned char divides[256] = {
 	[']'] = D_APART,
 	['='] = D_APART,
 	['A' ... 'Z'] = D_APART,
+	['0' ... '9'] = D_APART,
 };
 
 /* A line that starts like a list item, a table row, a key or a sentence. */
 static bool line_apart(const char *p, const char *end)
 {
-	if (p == end || divides[(unsigned char)*p] & D_APART)
-		return true;
-	if (*p < '0' || *p > '9')
-		return false;
-	while (p < end && *p >= '0' && *p <= '9')
-		p++;
-	return p < end && (*p == '.' || *p == ')');
+	return p == end || divides[(unsigned char)*p] & D_APART;
+}
+
+/* A quotation mark that starts a value: behind a comma, a colon or a bracket. */
+static bool opens(const char *text, size_t at)
+{
+	while (at && text[at - 1] == ' ')
+		at--;
+	return at && strchr(",:[{(=", text[at - 1]);
 }
 
 /* Whether the D_STOP at `at` ends a sentence. */
@@ -261,7 +264,7 @@ static bool ends(const char *text, size_t at, size_t len)
 	if (c == '|')
 		return true;
 	if (c == '"' || c == '\'')
-		return next == ',' || next == '}' || next == ']' || next == ':';
+		return strchr(",}]:", next) || opens(text, at);
 	return strchr(" \n\"')]}*", next) || (next >= 'A' && next <= 'Z');
 }
 
@@ -317,7 +320,8 @@ static void spaced_end(struct split *p)
 }
 
 /* Look for encoded text at a word. */
-static inline __attribute__((always_inline)) void hints(struct split *p, const char *text, const struct inject_word *w)
+static inline __attribute__((always_inline)) void hints(
+	struct split *p, const char *text, const struct inject_word *w)
 {
 	uint32_t n = w->end - w->start;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the policy wants done about a finding: secrets.leak_detection.action and .actions. */
+/* What the policy says about leaks: secrets.leak_detection.patterns, .action and .actions. */
 #include <string.h>
 
 #include "base/path.h"
+#include "inspect/rules.h"
 #include "inspect/secret/secret.h"
 
 #define ACTIONS "secrets.leak_detection.actions."
@@ -22,6 +23,17 @@ static bool names(const char *pattern, const char *rule)
 		return true;
 	return !strncmp(rule, PREFIX, sizeof(PREFIX) - 1) &&
 	       bawn_glob_match(pattern, rule + sizeof(PREFIX) - 1);
+}
+
+size_t bawn_secret_patterns(void)
+{
+	const struct bawn_ruleset *set = &bawn_rules_secret;
+	size_t n = 0;
+
+	/* several patterns of one rule stand together */
+	for (uint32_t i = 0; i < set->n; i++)
+		n += !i || set->rules[i].id != set->rules[i - 1].id;
+	return n;
 }
 
 enum bawn_leak_action bawn_leak_action(const struct bawn_policy *p, const struct bawn_finding *f)

@@ -67,7 +67,7 @@ static size_t value_end(const struct candidate *c, char open)
 			value_char_in(x, "(){}[]<>$\\\"'`"))
 			return x == '\\' && !open ? i : 0;
 	}
-	if (open && (i == c->len || i - c->start >= VALUE_MAX))
+	if (i - c->start >= VALUE_MAX || (open && i == c->len))
 		return 0;
 	return i;
 }
@@ -126,11 +126,12 @@ static bool hides_words(struct value v)
 /* The rule gives the first characters of the value; find its end. */
 static bool find_value(struct candidate *c)
 {
-	char last = c->text[c->start - 1];
-	char open = value_char_in(last, "\"'`") ? last : 0;
+	char open = c->text[c->start - 1];
 	size_t i = c->start;
 	char op;
 
+	if (!value_char_in(open, "\"'`"))
+		open = 0;
 	while (i > c->whole_start + 1 && value_char_in(c->text[i - 1], " \t\r\n\"'`"))
 		i--;
 	op = c->text[i - 1];
@@ -149,10 +150,11 @@ bool check_assigned(struct candidate *c)
 	if (!find_value(c))
 		return false;
 	v = candidate_value(c);
-	if (!value_has_digit(v) || value_masked(v, MASK_STRICT) || value_wordlike(v))
+	if (!value_has_digit(v) || value_wordlike(v))
 		return false;
 	name = name_of(c);
 	if (!(name_is_password(name) ? strong_password(v) : strong_token(name, v)))
 		return false;
-	return !looks_structural(v) && !hides_words(v) && !name_harmless(name);
+	return !value_masked(v, MASK_STRICT) && !looks_structural(v) && !hides_words(v) &&
+	       !name_harmless(name);
 }

@@ -75,7 +75,7 @@ static bool free_on_left(const char *t, size_t at)
 
 bool candidate_stands_free(const struct candidate *c, bool right_only)
 {
-	char next = c->end < c->len ? c->text[c->end] : ' ';
+	char next = candidate_next(c);
 
 	if (alnum(next) || next == '_')
 		return false;
@@ -132,7 +132,7 @@ static bool check_crc62(struct candidate *c)
 static bool check_gitlab(struct candidate *c)
 {
 	struct value v = candidate_value(c);
-	char next = c->end < c->len ? c->text[c->end] : ' ';
+	char next = candidate_next(c);
 	const char *dash = memchr(v.p, '-', v.len);
 
 	/* a hyphen belongs to the alphabet, so one behind the end makes it another length */
@@ -145,8 +145,8 @@ static bool check_gitlab(struct candidate *c)
 static bool check_azure_secret(struct candidate *c)
 {
 	struct value v = candidate_value(c);
-	char before = c->start ? c->text[c->start - 1] : ' ';
-	char next = c->end < c->len ? c->text[c->end] : ' ';
+	char before = candidate_prev(c);
+	char next = candidate_next(c);
 
 	if (next == '~' || (next == '-' && c->len - c->end > 1 && alnum(c->text[c->end + 1])))
 		return false;
@@ -309,37 +309,55 @@ static bool pem_char(char c)
 	return alnum(c) || c == '+' || c == '/' || c == '=';
 }
 
-/* A body follows the header: at least a line's worth of base64, plain or with written-out \n. */
-static bool check_pem(struct candidate *c)
+/* The longest run of base64 in [from, to); written-out \n is no part of it. */
+static size_t body_run(const char *t, size_t from, size_t to)
 {
-	const char *t = c->text;
-	size_t stop = c->len - c->end > PEM_MAX ? c->end + PEM_MAX : c->len;
-	size_t run = 0, best = 0, i;
-	const char *end;
+	size_t run = 0, best = 0;
 
-	if (value_has_word(candidate_value(c), "PUBLIC"))
-		return false;
-	end = memmem(t + c->end, stop - c->end, "-----END", 8);
-	if (end)
-		stop = (size_t)(end - t);
-	for (i = c->end; i < stop; i++) {
-		/* \n as two characters is no part of the body */
+	for (size_t i = from; i < to; i++) {
 		bool escaped = t[i] == '\\' || (t[i - 1] == '\\' && value_char_in(t[i], "nrt"));
 
 		run = pem_char(t[i]) && !escaped ? run + 1 : 0;
 		if (run > best)
 			best = run;
-		if (!end && (t[i] == '<' || t[i] == ';' || t[i] == '('))
-			break;
 	}
-	if (best < 24)
-		return false;
-	c->end = i;
-	if (end) {
-		const char *tail = memmem(end + 8, c->len - (size_t)(end - t) - 8, "-----", 5);
+	return best;
+}
 
-		if (tail && tail - end < 80)
-			c->end = (size_t)(tail - t) + 5;
+/* Where the body ends that starts at c->end: at the next row of hyphens, or where it cannot go on.
+ */
+static size_t body_end(const struct candidate *c)
+{
+	const char *t = c->text;
+	size_t stop = c->len - c->end > PEM_MAX ? c->end + PEM_MAX : c->len;
+	const char *dashes = memmem(t + c->end, stop - c->end, "----", 4);
+	size_t i;
+
+	if (dashes)
+		return (size_t)(dashes - t);
+	for (i = c->end; i < stop; i++)
+		if (value_char_in(t[i], "<;("))
+			break;
+	return i;
+}
+
+/* A body follows the header: at least a line's worth of base64. */
+static bool check_pem(struct candidate *c)
+{
+	const char *t = c->text;
+	size_t end = body_end(c);
+	size_t rest = c->len - end < 100 ? c->len - end : 100;
+	const char *tail;
+
+	if (body_run(t, c->end, end) < 24)
+		return false;
+	c->end = end;
+	/* -----END … KEY----- */
+	tail = memmem(t + end, rest, "END ", 4);
+	tail = tail ? memmem(tail, rest - (size_t)(tail - (t + end)), "----", 4) : NULL;
+	if (tail) {
+		c->end = (size_t)(tail - t) + 4;
+		c->end += c->end < c->len && t[c->end] == '-';
 	}
 	return true;
 }

@@ -26,6 +26,19 @@ static inline struct value candidate_value(const struct candidate *c)
 {
 	return (struct value){c->text + c->start, c->end - c->start};
 }
+/* The byte before the value and the one behind it; a space where the text ends. */
+static inline char candidate_prev(const struct candidate *c)
+{
+	if (!c->start)
+		return ' ';
+	return c->text[c->start - 1];
+}
+static inline char candidate_next(const struct candidate *c)
+{
+	if (c->end >= c->len)
+		return ' ';
+	return c->text[c->end];
+}
 /* The text of the same line before `at`, at most `max` bytes. */
 struct value candidate_before(const struct candidate *c, size_t at, size_t max);
 /* A match stands free: it is no part of a longer word or blob, on the right, and unless

@@ -15,6 +15,7 @@
 #define NEAR_BEFORE 200
 #define NEAR_AFTER  120
 #define NAME_BEFORE 32
+#define CHECK_COST  1024 /* of the budget, for a match that has to be vetted */
 
 struct reading {
 	size_t start, end;
@@ -96,12 +97,11 @@ static bool letter(char c)
 /* The word that gives the context is one: "okta" is none in "rookTable". */
 static bool word_starts(const struct candidate *c)
 {
-	char before = c->whole_start ? c->text[c->whole_start - 1] : ' ';
-	char first = c->text[c->whole_start];
+	const char *first = c->text + c->whole_start;
 
-	if (c->whole_start == c->start || !letter(before) || !letter(first))
+	if (!c->whole_start || c->whole_start == c->start || !letter(first[-1]) || !letter(*first))
 		return true;
-	return before >= 'a' && first <= 'Z';
+	return first[-1] >= 'a' && *first <= 'Z';
 }
 
 /* A digest says of which kind it is. */
@@ -152,13 +152,21 @@ static int on_match(void *data, const struct bawn_match *m)
 	};
 	struct reading *r;
 
-	if (m->start >= m->end || !plausible(&c))
+	if (m->start >= m->end || !bawn_scan_spend(s->scan, CHECK_COST + (m->end - m->start)) ||
+		!plausible(&c))
 		return 0;
 	r = bawn_grow(bawn_scan_arena(s->scan), &s->v, &s->n, &s->cap);
 	if (!r)
 		return -ENOMEM;
 	*r = (struct reading){c.start, c.end, c.confidence, c.rule};
 	return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct reading *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
 }
 
 static int by_confidence(const void *a, const void *b)
@@ -169,15 +177,13 @@ static int by_confidence(const void *a, const void *b)
 		return x->confidence > y->confidence ? -1 : 1;
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return x->rule < y->rule ? -1 : x->rule > y->rule;
+	return (x->rule > y->rule) - (x->rule < y->rule);
 }
 
-static bool covered(const struct search *s, size_t upto)
+static bool covered(const struct reading *v, size_t upto)
 {
-	const struct reading *r = &s->v[upto];
-
 	for (size_t i = 0; i < upto; i++)
-		if (r->start < s->v[i].end && s->v[i].start < r->end)
+		if (v[upto].start < v[i].end && v[i].start < v[upto].end)
 			return true;
 	return false;
 }
@@ -206,6 +212,21 @@ static int report(struct search *s, const struct reading *r)
 	return bawn_scan_report(s->scan, s->sub, &f);
 }
 
+/* Of readings that overlap, the surest are reported. */
+static int report_group(struct search *s, struct reading *v, size_t n)
+{
+	int r = 0;
+
+	qsort(v, n, sizeof(*v), by_confidence);
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		if (!bawn_scan_spend(s->scan, i + 1))
+			return 0;
+		if (!covered(v, i))
+			r = report(s, &v[i]);
+	}
+	return r;
+}
+
 static int inspect(struct bawn_scan *scan, const struct bawn_subject *sub, struct bawn_error *err)
 {
 	struct search s = {.scan = scan, .sub = sub};
@@ -214,12 +235,13 @@ static int inspect(struct bawn_scan *scan, const struct bawn_subject *sub, struc
 	if (r < 0)
 		return r;
 	if (s.n)
-		qsort(s.v, s.n, sizeof(*s.v), by_confidence);
-	for (size_t i = 0; i < s.n && r >= 0; i++) {
-		if (!bawn_scan_spend(scan, i + 1))
-			return 0;
-		if (!covered(&s, i))
-			r = report(&s, &s.v[i]);
+		qsort(s.v, s.n, sizeof(*s.v), by_place);
+	for (size_t i = 0, n; i < s.n && r >= 0; i += n) {
+		size_t end = s.v[i].end;
+
+		for (n = 1; i + n < s.n && s.v[i + n].start < end; n++)
+			end = s.v[i + n].end > end ? s.v[i + n].end : end;
+		r = report_group(&s, s.v + i, n);
 	}
 	return r < 0 ? bawn_fail(err, BAWN_ERR_INSPECT, r, "out of memory") : 0;
 }

@@ -97,6 +97,18 @@ static void numbers(
 	finish(w);
 }
 
+/* Words of two bytes, the lower one first, as hexdump and od print them. */
+static void swapped(struct work *w, const unsigned char *p, size_t len)
+{
+	unsigned char pairs[FORM_VALUE_MAX];
+
+	len = len / 2 * 2;
+	for (size_t i = 0; i < len; i++)
+		pairs[i] = p[i ^ 1];
+	numbers(w, pairs, len, 16, 2);
+	explicit_bzero(pairs, sizeof(pairs));
+}
+
 static void rotated(struct work *w, const unsigned char *p, size_t len)
 {
 	begin(w);
@@ -141,6 +153,7 @@ static void twice(struct work *w, const unsigned char *p, size_t len)
 		inner[n++] = (unsigned char)base64[v];
 	}
 	base64_forms(w, inner, n);
+	explicit_bzero(inner, sizeof(inner));
 }
 
 static void wide(struct work *w, const unsigned char *p, size_t len)
@@ -150,7 +163,7 @@ static void wide(struct work *w, const unsigned char *p, size_t len)
 	for (size_t i = 0; i < len; i++)
 		pairs[2 * i] = p[i];
 	base64_forms(w, pairs, len * 2);
-	memset(pairs, 0, sizeof(pairs));
+	explicit_bzero(pairs, sizeof(pairs));
 }
 
 int forms_each(
@@ -174,6 +187,8 @@ int forms_each(
 		grouped(&w, p, len, 5, base32, before);
 	numbers(&w, p, len, 16, 2);
 	numbers(&w, back, len, 16, 2);
+	swapped(&w, p, len);
+	swapped(&w, p + 1, len - 1);
 	numbers(&w, p, len, 10, 1);
 	numbers(&w, p, len, 8, 3);
 	numbers(&w, p, len, 2, 8);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/secret/dump.h"
 #include "inspect/secret/forms.h"
 #include "inspect/secret/secret.h"
 #include "inspect/secret/squeeze.h"
@@ -23,7 +24,8 @@
 #define BLOOM_BITS  17
 #define VALUES_MAX  4096
 #define VALUE_MAX   ((size_t)64 << 10)
-#define PIECE       96 /* bytes of a long value */
+#define PIECE       48 /* bytes of a long value: less than a line of a key file */
+#define SAME        32 /* bytes behind a header that are alike in all keys of a kind */
 #define RING        2048
 #define GAP         24 /* bytes between two symbols of a match, on the average */
 #define SHORT_MAX   64
@@ -33,6 +35,12 @@ struct pattern {
 	uint32_t at; /* into symbols */
 	uint16_t n;
 	uint16_t extent; /* bytes of an occurrence of the value as it is, or 0 */
+};
+
+/* The last symbols of a search and where they came from. */
+struct ring {
+	uint8_t symbols[RING];
+	uint32_t places[RING];
 };
 
 struct bawn_registered {
@@ -47,8 +55,7 @@ struct bawn_registered {
 	size_t longest;
 	uint8_t ends[(1u << BLOOM_BITS) / 8];  /* of keys */
 	uint8_t heads[(1u << BLOOM_BITS) / 8]; /* of the first symbols */
-	uint8_t ring[RING];                    /* scratch of a search */
-	uint32_t places[RING];
+	struct ring *ring;
 };
 
 static size_t hash(uint64_t key)
@@ -134,20 +141,30 @@ static int add_form(void *data, const struct form *f)
 	return 0;
 }
 
-static size_t letters(const char *s)
+/* Symbols that a search sees in the value: fewer than it has letters where it holds escapes. */
+static size_t symbols_in(const char *p, size_t len)
 {
+	struct squeeze s = {.text = p, .len = len};
 	size_t n = 0;
 
-	for (; *s; s++)
-		n += squeeze_symbol((unsigned char)*s) < 36;
+	while (squeeze_next(&s) != SQUEEZE_NONE)
+		n++;
 	return n;
+}
+
+/* Where the first piece of a long value begins: behind what all keys have in common. */
+static size_t first_piece(const char *s)
+{
+	const char *nl = !strncmp(s, "-----BEGIN", 10) ? strchr(s, '\n') : NULL;
+
+	return nl ? (size_t)(nl + 1 - s) + SAME : 0;
 }
 
 static int add_value(struct bawn_registered *r, const char *s, size_t len)
 {
 	int e = 0;
 
-	if (letters(s) < KEY_SYMBOLS) {
+	if (symbols_in(s, len) < KEY_SYMBOLS) {
 		size_t cap = r->shorts_len;
 
 		if (reserve((void **)&r->shorts, r->shorts_len, &cap, len + 1, 1) < 0)
@@ -157,7 +174,7 @@ static int add_value(struct bawn_registered *r, const char *s, size_t len)
 	}
 	if (len <= FORM_VALUE_MAX)
 		return forms_each(s, len, add_form, r);
-	for (size_t i = 0; i < len && e >= 0; i += PIECE)
+	for (size_t i = first_piece(s); i < len && e >= 0; i += PIECE)
 		e = forms_each(len - i < PIECE ? s + len - PIECE : s + i, PIECE, add_form, r);
 	return e;
 }
@@ -169,7 +186,8 @@ static int build_table(struct bawn_registered *r)
 	while (size < r->n * 2)
 		size *= 2;
 	r->table = calloc(size, sizeof(*r->table));
-	if (!r->table)
+	r->ring = calloc(1, sizeof(*r->ring));
+	if (!r->table || !r->ring)
 		return -ENOMEM;
 	r->table_mask = size - 1;
 	for (size_t i = 0; i < r->n; i++) {
@@ -196,6 +214,9 @@ struct bawn_registered *bawn_registered_free(struct bawn_registered *r)
 	free(r->v);
 	free(r->shorts);
 	free(r->table);
+	if (r->ring)
+		explicit_bzero(r->ring, sizeof(*r->ring));
+	free(r->ring);
 	explicit_bzero(r, sizeof(*r));
 	free(r);
 	return NULL;
@@ -244,7 +265,7 @@ size_t bawn_registered_span(const struct bawn_registered *r)
 }
 
 struct hunt {
-	struct bawn_registered *r; /* its ring is the scratch */
+	const struct bawn_registered *r;
 	const struct bawn_subject *sub;
 	struct bawn_arena *a;
 	struct bawn_findings *out;
@@ -294,7 +315,7 @@ static bool ends_here(const struct bawn_registered *r, const struct pattern *p, 
 	if (p->n > count)
 		return false;
 	for (size_t i = 0; i < p->n; i++)
-		if (r->ring[(count - p->n + i) % RING] != s[i])
+		if (r->ring->symbols[(count - p->n + i) % RING] != s[i])
 			return false;
 	return true;
 }
@@ -310,7 +331,7 @@ static int confirm(struct hunt *h, uint64_t key, size_t count, size_t end)
 
 		if (p->key != key || !ends_here(r, p, count))
 			continue;
-		start = r->places[(count - p->n) % RING];
+		start = r->ring->places[(count - p->n) % RING];
 		if (end - start > span_limit(p->n))
 			continue;
 		e = report(h, start, end, end - start != p->extent);
@@ -320,16 +341,34 @@ static int confirm(struct hunt *h, uint64_t key, size_t count, size_t end)
 	return 0;
 }
 
+/* The symbols of one search so far. */
+struct trail {
+	uint64_t key;
+	size_t count;
+};
+
+static inline int push(struct hunt *h, struct trail *t, unsigned c, size_t start, size_t end)
+{
+	struct ring *ring = h->r->ring;
+
+	ring->symbols[t->count % RING] = (uint8_t)c;
+	ring->places[t->count % RING] = (uint32_t)start;
+	t->count++;
+	t->key = (t->key << 6 | c) & KEY_MASK;
+	if (!bloom_has(h->r->ends, t->key) || t->count < KEY_SYMBOLS)
+		return 0;
+	return confirm(h, t->key, t->count, end);
+}
+
 /* Returns 1 if plain mode may see something else. */
 static int search(struct hunt *h, bool plain)
 {
-	struct bawn_registered *r = h->r;
 	struct squeeze s = {.text = h->sub->text, .len = h->sub->len, .plain = plain};
-	uint64_t key = 0;
-	size_t count = 0;
+	struct trail t = {0};
 
 	while (s.at < s.len) {
 		unsigned c = squeeze_class[(unsigned char)s.text[s.at]];
+		int e;
 
 		/* what is neither symbol nor escape, and symbols: here; the rest is rare */
 		s.start = s.at++;
@@ -342,18 +381,23 @@ static int search(struct hunt *h, bool plain)
 			if (c == SQUEEZE_NONE)
 				break;
 		}
-		r->ring[count % RING] = (uint8_t)c;
-		r->places[count % RING] = (uint32_t)s.start;
-		count++;
-		key = (key << 6 | c) & KEY_MASK;
-		if (bloom_has(r->ends, key) && count >= KEY_SYMBOLS) {
-			int e = confirm(h, key, count, s.at);
-
-			if (e < 0)
-				return e;
-		}
+		e = push(h, &t, c, s.start, s.at);
+		if (e < 0)
+			return e;
 	}
 	return s.decoded;
+}
+
+static int search_dumps(struct hunt *h)
+{
+	struct dump d = {.text = h->sub->text, .len = h->sub->len};
+	struct trail t = {0};
+	unsigned c;
+	int e = 0;
+
+	while (e >= 0 && (c = dump_next(&d)) != SQUEEZE_NONE)
+		e = push(h, &t, c, d.start, d.at);
+	return e;
 }
 
 static int search_short(struct hunt *h)
@@ -379,8 +423,7 @@ static int search_short(struct hunt *h)
 int bawn_registered_find(const struct bawn_registered *r, const struct bawn_subject *sub,
 	struct bawn_arena *a, struct bawn_findings *out, struct bawn_error *err)
 {
-	/* the ring inside is scratch and changes nothing that can be seen */
-	struct hunt h = {(struct bawn_registered *)(uintptr_t)r, sub, a, out, out->n};
+	struct hunt h = {r, sub, a, out, out->n};
 	int e = 0;
 
 	if (sub->len > UINT32_MAX)
@@ -390,6 +433,8 @@ int bawn_registered_find(const struct bawn_registered *r, const struct bawn_subj
 		/* what was taken for an escape may have been none */
 		if (e > 0)
 			e = search(&h, true);
+		if (e >= 0)
+			e = search_dumps(&h);
 	}
 	if (e >= 0)
 		e = search_short(&h);
@@ -405,7 +450,7 @@ static bool begins(const struct bawn_registered *r, size_t count, size_t n)
 
 		if (p->n <= n)
 			continue;
-		while (k < n && r->ring[(count - n + k) % RING] == r->symbols[p->at + k])
+		while (k < n && r->ring->symbols[(count - n + k) % RING] == r->symbols[p->at + k])
 			k++;
 		if (k == n)
 			return true;
@@ -429,23 +474,22 @@ static size_t short_tail(const struct bawn_registered *r, const char *text, size
 
 size_t bawn_registered_tail(const struct bawn_registered *r, const char *text, size_t len)
 {
-	struct bawn_registered *x = (struct bawn_registered *)(uintptr_t)r;
 	size_t span = bawn_registered_span(r), count = 0;
 	struct squeeze s = {.text = text, .len = len, .at = len > span ? len - span : 0};
 	unsigned c;
 
 	while ((c = squeeze_next(&s)) != SQUEEZE_NONE) {
-		x->ring[count % RING] = (uint8_t)c;
-		x->places[count % RING] = (uint32_t)s.start;
+		r->ring->symbols[count % RING] = (uint8_t)c;
+		r->ring->places[count % RING] = (uint32_t)s.start;
 		count++;
 	}
 	for (size_t n = count < r->longest ? count : r->longest; n >= HEAD; n--) {
 		uint64_t key = 0;
 
 		for (size_t k = 0; k < HEAD; k++)
-			key = key << 6 | r->ring[(count - n + k) % RING];
+			key = key << 6 | r->ring->symbols[(count - n + k) % RING];
 		if (bloom_has(r->heads, key & HEAD_MASK) && begins(r, count, n))
-			return len - r->places[(count - n) % RING];
+			return len - r->ring->places[(count - n) % RING];
 	}
 	return short_tail(r, text, len);
 }

@@ -21,6 +21,9 @@
  */
 size_t bawn_secret_tail(const char *text, size_t len);
 
+/* How many rules there are, for policies that ask for a number of patterns. */
+size_t bawn_secret_patterns(void);
+
 /* What the policy wants done about a finding (its rule, else the default of all). */
 enum bawn_leak_action bawn_leak_action(const struct bawn_policy *p, const struct bawn_finding *f);
 

@@ -64,8 +64,10 @@ static double log2_of(size_t n)
 	unsigned whole = 63u - (unsigned)__builtin_clzll((unsigned long long)n);
 	double x = (double)n / (double)((uint64_t)1 << whole);
 	double bits = (double)whole;
+	double bit = 1.0;
 
-	for (double bit = 0.5; bit > 0.0005; bit /= 2) {
+	for (int i = 0; i < 10; i++) {
+		bit /= 2.0;
 		x *= x;
 		if (x >= 2.0) {
 			x /= 2.0;

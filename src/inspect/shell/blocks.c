@@ -10,8 +10,10 @@
 
 #define LOOP_ITEMS 24
 #define LOOP_BODY  2048
+#define BLOCK_BODY ((size_t)8192)
 #define BLOCKS_MAX 64
 #define ROUNDS_MAX 512
+#define SLACK      64 /* a word is longer than the place where it ended */
 
 struct sh_command *sh_command_now(struct sh *s, struct sh_reader *r)
 {
@@ -109,7 +111,7 @@ static int run_rounds(struct sh *s, struct sh_reader *r, const struct sh_block *
 	struct sh_reader *c;
 	int rc;
 
-	if (b->function || !b->name || b->list.n < 2 || n > LOOP_BODY || s->depth > 4 ||
+	if (b->function || !b->name || b->list.n < 2 || n > LOOP_BODY || r->level > 3 ||
 		s->runs > ROUNDS_MAX)
 		return 0;
 	text = rounds(s, r, b, n);
@@ -220,7 +222,7 @@ static int block_command_end(struct sh *s, struct sh_reader *r, struct sh_comman
 	rc = sh_vet(s, c);
 	if (rc == 0)
 		rc = sh_command_after(s, r);
-	if (rc != 0 || !again || to - from > 4 * LOOP_BODY || s->depth > 4)
+	if (rc != 0 || !again || to - from > BLOCK_BODY || r->level > 3)
 		return rc;
 	rc = sh_push(s, SH_MODE_SCRIPT, r->t + from, to - from, &child);
 	if (rc == SH_STEP_CHILD) {
@@ -230,6 +232,24 @@ static int block_command_end(struct sh *s, struct sh_reader *r, struct sh_comman
 		r->wait = SH_WAIT_LOOP;
 	}
 	return rc;
+}
+
+/* For the second reading: this part of the outermost text was understood. */
+static int note_place(struct sh *s, const struct sh_reader *r)
+{
+	struct sh_span *x;
+
+	if (r->up || s->second)
+		return 0;
+	x = s->places.n ? &s->places.v[s->places.n - 1] : NULL;
+	if (!x || x->end < r->cmd_start) {
+		x = bawn_grow(s->a, &s->places.v, &s->places.n, &s->places.cap);
+		if (!x)
+			return sh_no_memory(s);
+		x->start = r->cmd_start > SLACK ? r->cmd_start - SLACK : 0;
+	}
+	x->end = r->i > x->end ? r->i : x->end;
+	return 0;
 }
 
 int sh_command_end(struct sh *s, struct sh_reader *r, bool piped)
@@ -255,6 +275,9 @@ int sh_command_end(struct sh *s, struct sh_reader *r, bool piped)
 		c->how |= SH_STDIN;
 	c->start = r->base + (r->span ? 0 : r->cmd_start);
 	c->end = r->span ? r->base + r->span : r->base + r->i;
+	rc = note_place(s, r);
+	if (rc < 0)
+		return rc;
 	if (r->block_cmd)
 		return block_command_end(s, r, c);
 	rc = sh_execute(s, r, c);

@@ -167,8 +167,8 @@ static int call_function(struct sh *s, struct sh_reader *r, struct sh_command *c
 			return sh_no_memory(s);
 	}
 	*hit = true;
-	rc = sh_push_script(s, text, f->alias ? strlen(text) : f->len, &c->in, 0,
-		f->alias ? NULL : &rest);
+	rc = sh_push_script(
+		s, text, f->alias ? strlen(text) : f->len, &c->in, 0, f->alias ? NULL : &rest);
 	if (rc == SH_STEP_CHILD) {
 		f->busy = true;
 		s->top->again = true;
@@ -184,6 +184,7 @@ static int make_line(struct sh *s, struct sh_command *c)
 	size_t n = 1, k = 0;
 	char *t;
 
+	c->line = "";
 	for (size_t i = 0; i < c->args.n; i++)
 		n += strlen(c->args.v[i].text) + 1;
 	t = bawn_arena_alloc(s->a, n);
@@ -193,7 +194,7 @@ static int make_line(struct sh *s, struct sh_command *c)
 		if (i)
 			t[k++] = ' ';
 		for (const char *p = c->args.v[i].text; *p; p++)
-			t[k++] = *p == ' ' || *p == '\t' || *p == '\n' ? '\x1f' : *p;
+			t[k++] = (char)(strchr(" \t\n", *p) ? '\x1f' : *p);
 	}
 	t[k] = 0;
 	c->line = t;
@@ -229,12 +230,11 @@ static int push_inners(struct sh *s, const struct sh_command *c, struct sh_inner
 	struct sh_reader *owner = s->top;
 	int rc = 0;
 
-	for (size_t i = in->n; i-- > 0;) {
+	for (size_t i = in->n; owner && i-- > 0;) {
 		struct sh_inner *x = &in->v[i];
 		struct sh_reader *top;
 		int one;
 
-		s->top = s->top ? s->top : owner;
 		top = s->top;
 		one = sh_push_script(s, x->text, x->len, x->has_in ? &x->in : &c->in, x->how,
 			x->has_params ? &x->params : NULL);
@@ -245,6 +245,7 @@ static int push_inners(struct sh *s, const struct sh_command *c, struct sh_inner
 		/* all of them work for the command, whichever lies on top */
 		s->top->up = owner;
 		s->top->below = top;
+		s->top->level = owner->level + 1;
 		if (top != owner) {
 			top->pending--;
 			top->wait = SH_WAIT_NONE;
@@ -296,6 +297,8 @@ int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 		rc = sh_find_inner(s, c, &in);
 	if (rc == 0 && c->args.n)
 		rc = sh_model(s, c);
+	if (in.n && c->args.n && sh_is_shell(c->args.v[0].text))
+		c->out = sh_text("");
 	if (rc == 0)
 		rc = sh_vet(s, c);
 	if (rc == 0 && c->args.n)

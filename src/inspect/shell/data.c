@@ -140,8 +140,8 @@ const char *sh_path(struct sh *s, const char *path)
 	}
 	if (!s->cwd || p[0] == '/' || p[0] == '~' || p[0] == '$' || p[0] == '-' || !p[0])
 		return p;
-	p = bawn_arena_printf(s->a, "%s%s%s", s->cwd,
-		s->cwd[strlen(s->cwd) - 1] == '/' ? "" : "/", strcmp(p, ".") != 0 ? p : "");
+	p = bawn_arena_printf(s->a, "%s%s%s", s->cwd, s->cwd[strlen(s->cwd) - 1] == '/' ? "" : "/",
+		strcmp(p, ".") != 0 ? p : "");
 	return p ? p : path;
 }
 

@@ -278,11 +278,22 @@ static void put(struct out *o, const char *t, size_t n)
 	o->n += n;
 }
 
-/* One pass over the format; *arg moves over the words used. */
-static bool printf_pass(struct bawn_arena *a, const struct sh_words *w, const char *f, size_t *arg,
-	struct out *o)
+/* %b takes escapes, all others are put as they are. */
+static void put_argument(struct bawn_arena *a, struct out *o, char how, const char *v)
 {
-	size_t n = strlen(f), i = 0, k;
+	size_t k = strlen(v);
+
+	if (how == 'b')
+		v = sh_decode_escapes(a, v, k, &k);
+	if (v)
+		put(o, v, k);
+}
+
+/* One pass over the format; *arg moves over the words used. */
+static bool printf_pass(
+	struct bawn_arena *a, const struct sh_words *w, const char *f, size_t *arg, struct out *o)
+{
+	size_t n = strlen(f), i = 0;
 	bool used = false;
 
 	while (i < n) {
@@ -306,12 +317,7 @@ static bool printf_pass(struct bawn_arena *a, const struct sh_words *w, const ch
 		if (f[i] == '%') {
 			put(o, "%", 1);
 		} else {
-			if (f[i] == 'b') {
-				v = sh_decode_escapes(a, v, strlen(v), &k);
-				put(o, v ? v : "", v ? k : 0);
-			} else {
-				put(o, v, strlen(v));
-			}
+			put_argument(a, o, f[i], v);
 			used = true;
 			(*arg)++;
 		}

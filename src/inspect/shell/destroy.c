@@ -23,8 +23,8 @@ static bool flag(const struct sh_command *c, char letter, const char *longer)
 	return false;
 }
 
-static int found(struct sh *s, const struct sh_command *c, const char *rule, const char *means,
-	double conf)
+static int found(
+	struct sh *s, const struct sh_command *c, const char *rule, const char *means, double conf)
 {
 	struct sh_found f = {
 		.rule = rule,
@@ -120,9 +120,10 @@ static double remove_all(struct sh *s, const struct sh_word *w)
 
 static bool vital(const char *p)
 {
-	static const char *const files[] = {"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/fstab",
-		"/etc/sudoers", "/etc/hosts", "/boot/", "/bin/", "/sbin/", "/lib/", "/lib64/",
-		"/usr/bin/", "/usr/sbin/", "/usr/lib/x86", "/proc/", "/sys/", "/etc/ssh/sshd_config"};
+	static const char *const files[] = {"/etc/passwd", "/etc/shadow", "/etc/group",
+		"/etc/fstab", "/etc/sudoers", "/etc/hosts", "/boot/", "/bin/", "/sbin/", "/lib/",
+		"/lib64/", "/usr/bin/", "/usr/sbin/", "/usr/lib/x86", "/proc/", "/sys/",
+		"/etc/ssh/sshd_config"};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		if (!strncmp(p, files[i], strlen(files[i])))
@@ -288,8 +289,8 @@ static int vet_redirects(struct sh *s, const struct sh_command *c)
 			x = 0.8;
 		else if (vital(p) && strncmp(p, "/etc/hosts", 10) != 0)
 			x = !strncmp(p, "/proc/", 6) || !strncmp(p, "/sys/", 5) ? 0.15
-			    : d->kind == SH_OUT ? 0.62
-						: 0.5;
+			    : d->kind == SH_OUT                                 ? 0.62
+										: 0.5;
 		worst = x > worst ? x : worst;
 	}
 	return found(s, c, "command.overwrite-system",

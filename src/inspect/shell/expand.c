@@ -129,6 +129,8 @@ static struct sh_data value_of(
 		*found = d.known || d.len;
 		return d;
 	}
+	if (n == 1 && *name == '0' && !s->script)
+		return sh_text("bash");
 	if (*name >= '0' && *name <= '9') {
 		struct sh_data d = positional(r, name, n);
 
@@ -242,8 +244,8 @@ static struct sh_data strip(struct sh *s, struct sh_data v, const char *ops, siz
 		return v;
 	for (size_t k = 0; k <= v.len; k++) {
 		size_t cut = longest ? v.len - k : k;
-		const char *piece = tail ? v.text + v.len - cut
-					 : bawn_arena_strndup(s->a, v.text, cut);
+		const char *piece =
+			tail ? v.text + v.len - cut : bawn_arena_strndup(s->a, v.text, cut);
 
 		if (!piece || !sh_glob_match(pat, piece))
 			continue;
@@ -301,15 +303,38 @@ static int push_param(struct sh *s, struct sh_reader *r, const char *t, size_t n
 	return SH_STEP_CHILD;
 }
 
+/* Operators that make something else of a known value. */
+static struct sh_data changed(struct sh *s, struct sh_data v, const char *ops, size_t n)
+{
+	switch (ops[0]) {
+	case '[':
+		return item(s, v, ops + 1);
+	case ':':
+		return substring(s, v, ops + 1, n - 1);
+	case '/':
+		return replace(s, v, ops + 1, n - 1);
+	case '#':
+	case '%':
+		return strip(s, v, ops, n);
+	case '^':
+	case ',':
+		return change_case(s, v, ops, n);
+	default:
+		return v;
+	}
+}
+
 /* The operators behind the name in ${…}. */
 static int put_operated(struct sh *s, struct sh_reader *r, const char *name, size_t nn,
 	const char *ops, size_t n, bool dq)
 {
 	bool found, colon = n && ops[0] == ':';
 	struct sh_data v = value_of(s, r, name, nn, true, &found);
-	char op = colon && n > 1 ? ops[1] : n ? ops[0] : 0;
+	char op = (char)(n ? ops[colon && n > 1] : '\0');
 	bool word_op = op && strchr("-=+?", op) && (colon || ops[0] == op);
 
+	if (word_op && (op == '?' || n == 1 + (size_t)colon) && !found)
+		return put_unknown(s, r, name, nn, &v);
 	if (word_op && op != '+' && (!found || (!v.len && v.known)))
 		return push_param(s, r, ops + 1 + colon, n - 1 - colon, dq);
 	if (word_op && op == '+')
@@ -318,16 +343,7 @@ static int put_operated(struct sh *s, struct sh_reader *r, const char *name, siz
 		return put_unknown(s, r, name, nn, &v);
 	if (word_op)
 		return put_variable(s, r, name, nn, dq);
-	if (ops[0] == '[')
-		v = item(s, v, ops + 1);
-	else if (colon)
-		v = substring(s, v, ops + 1, n - 1);
-	else if (ops[0] == '/')
-		v = replace(s, v, ops + 1, n - 1);
-	else if (ops[0] == '#' || ops[0] == '%')
-		v = strip(s, v, ops, n);
-	else if (ops[0] == '^' || ops[0] == ',')
-		v = change_case(s, v, ops, n);
+	v = changed(s, v, ops, n);
 	r->pieces += 2;
 	return sh_put_value(s, r, &v, dq);
 }
@@ -399,7 +415,7 @@ int sh_dollar(struct sh *s, struct sh_reader *r)
 	char c;
 
 	r->i++;
-	c = r->i < r->n ? r->t[r->i] : 0;
+	c = (char)(r->i < r->n ? r->t[r->i] : '\0');
 	if (c == '(') {
 		r->i++;
 		return paren(s, r);

@@ -111,7 +111,7 @@ static void read_input(struct sh *s, const struct sh_command *c, struct read *r)
 	const struct sh_secret *x;
 
 	if (!c->in.len || !sh_is(c->args.n ? c->args.v[0].text : "",
-				   "|cpio|pax|ed|ex|sqlite3|ftp|sftp|tftp|afio|zip|rsync|tar|"))
+				  "|cpio|pax|ed|ex|sqlite3|ftp|sftp|tftp|afio|zip|rsync|tar|"))
 		return;
 	x = sh_secret_of(s, c->in.text);
 	if (x && (double)x->read >= 0.4)
@@ -123,7 +123,8 @@ static int report_read(struct sh *s, const struct sh_command *c, const struct re
 	if (r->worst <= 0)
 		return 0;
 	return found(s, c, "command.read-secret", "credential-access",
-		bawn_arena_printf(s->a, "reads %s", r->what), s->script ? r->worst * 0.8 : r->worst);
+		bawn_arena_printf(s->a, "reads %s", r->what),
+		s->script ? r->worst * 0.8 : r->worst);
 }
 
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n)
@@ -287,8 +288,8 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 		const struct sh_word *w = &c->args.v[i];
 		const char *before = c->args.v[i - 1].text;
 		bool head = sh_is(before, "|-H|--header|-u|--user|-b|--cookie|-A|--oauth2-bearer|");
-		bool body = sh_is(before, upload_options) ||
-			    !strncmp(w->text, "--post-", 7) || !strncmp(w->text, "--data", 6) ||
+		bool body = sh_is(before, upload_options) || !strncmp(w->text, "--post-", 7) ||
+			    !strncmp(w->text, "--data", 6) ||
 			    !strncmp(w->text, "--upload-file=", 14) ||
 			    !strncmp(w->text, "--body-", 7) || !strncmp(w->text, "-d@", 3) ||
 			    (!strncmp(w->text, "-F", 2) && w->text[2]) ||
@@ -362,7 +363,8 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 		else if (!not_read(c, i))
 			take_word(s, l, w, true);
 	}
-	take(l, c->in.taint & ~SH_NET, c->in.from);
+	if (has_word(c, "|-|"))
+		take(l, c->in.taint & ~SH_NET, c->in.from);
 	l->host = remote_place(to) ? to : NULL;
 	if (!l->host)
 		l->taint = 0;
@@ -392,6 +394,68 @@ static void name_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 	(void)s;
 }
 
+static bool is_key_copied(const struct leak *l)
+{
+	return (l->taint & SH_HARD) && l->transfer;
+}
+
+static bool is_key(const struct leak *l)
+{
+	return (l->taint & SH_HARD) != 0;
+}
+
+/* One variable: that is also how services are used. */
+static bool is_variable(const struct leak *l)
+{
+	return (l->taint & SH_ENV) && !(l->taint & SH_SECRET) && l->from && l->from[0] == '$';
+}
+
+static bool is_environment(const struct leak *l)
+{
+	return (l->taint & SH_ENV) != 0;
+}
+
+static bool is_dump(const struct leak *l)
+{
+	return (l->taint & SH_SECRET) && l->from && strstr(l->from, "dump");
+}
+
+static bool is_secret_copied(const struct leak *l)
+{
+	return (l->taint & SH_SECRET) && l->transfer;
+}
+
+static bool is_secret(const struct leak *l)
+{
+	return (l->taint & SH_SECRET) != 0;
+}
+
+static bool is_lookup(const struct leak *l)
+{
+	return (l->taint & SH_HOST) && l->lookup;
+}
+
+static bool is_host(const struct leak *l)
+{
+	return (l->taint & SH_HOST) != 0;
+}
+
+/* What leaves, and what that is worth by where it goes; the first that fits counts. */
+static const struct {
+	bool (*is)(const struct leak *);
+	double odd, plain;
+} worths[] = {
+	{is_key_copied, 0.8, 0.6},
+	{is_key, 0.95, 0.88},
+	{is_variable, 0.72, 0.2},
+	{is_environment, 0.92, 0.8},
+	{is_dump, 0.7, 0.25},
+	{is_secret_copied, 0.45, 0.25},
+	{is_secret, 0.85, 0.6},
+	{is_lookup, 0.6, 0.42},
+	{is_host, 0.6, 0.22},
+};
+
 static double worth(struct sh *s, const struct leak *l)
 {
 	enum sh_host h = l->host ? sh_host_of(s, l->host, NULL) : SH_HOST_NONE;
@@ -401,21 +465,15 @@ static double worth(struct sh *s, const struct leak *l)
 		return 0;
 	if (h == SH_HOST_LOCAL)
 		return l->taint & SH_HARD ? 0.35 : 0;
-	if (l->taint & SH_HARD)
-		return l->transfer ? (odd ? 0.8 : 0.6) : (odd ? 0.95 : 0.88);
-	if ((l->taint & (SH_ENV | SH_SECRET)) == SH_ENV && l->from && l->from[0] == '$')
-		return odd ? 0.72 : 0.2;
-	if (l->taint & SH_ENV)
-		return odd ? 0.92 : 0.8;
-	if ((l->taint & SH_SECRET) && l->from && strstr(l->from, "dump"))
-		return odd ? 0.7 : 0.25;
-	if (l->taint & SH_SECRET)
-		return l->transfer ? (odd ? 0.45 : 0.25) : (odd ? 0.85 : 0.6);
-	if (l->taint & SH_HOST)
-		return odd ? 0.6 : l->lookup ? 0.42 : 0.22;
-	if (l->taint & SH_FILE)
-		return l->host && sh_host_drop(l->host) ? 0.5 : odd && !l->transfer ? 0.35 : 0;
-	return 0;
+	for (size_t i = 0; i < sizeof(worths) / sizeof(worths[0]); i++) {
+		if (worths[i].is(l))
+			return odd ? worths[i].odd : worths[i].plain;
+	}
+	if (!(l->taint & SH_FILE) || !odd)
+		return 0;
+	if (sh_host_drop(l->host))
+		return 0.5;
+	return l->transfer ? 0 : 0.35;
 }
 
 /* cmd > /dev/tcp/host/port */
@@ -458,14 +516,17 @@ static int vet_leak(struct sh *s, const struct sh_command *c)
 	struct leak l = {0};
 	double x;
 
-	if (sh_is(p, "|curl|wget|wget2|http|https|xh|curlie|nscurl|aria2c|lwp-request|POST|ab|hping3|"))
+	if (sh_is(p,
+		    "|curl|wget|wget2|http|https|xh|curlie|nscurl|aria2c|lwp-request|POST|ab|hping3|"))
 		curl_leak(s, c, &l);
 	else if (sh_is(p, "|nc|ncat|netcat|socat|telnet|openssl|ssh|ftp|tftp|lftp|mail|mailx|mutt|"
 			  "sendmail|swaks|msmtp|smbclient|sftp|s-nail|restic|websocat|wscat|finger|"
 			  "whois|gs-netcat|croc|wormhole|magic-wormhole|ffsend|lp|rlogin|hping3|ab|"
 			  "ncftpput|tailscale|gh|"))
 		pipe_leak(s, c, &l);
-	else if (sh_is(p, "|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"))
+	else if (
+		sh_is(p,
+			"|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"))
 		copy_leak(s, c, &l);
 	else if (sh_is(p, "|dig|nslookup|host|ping|drill|resolvectl|getent|ping6|traceroute|"))
 		name_leak(s, c, &l);
@@ -504,27 +565,33 @@ static int vet_shell_pipe(struct sh *s, const struct sh_command *c)
 	return 0;
 }
 
-int sh_vet_execution(struct sh *s, const struct sh_command *c, const struct sh_data *d)
+/* By who made it. A file that was stored first could have been read first. */
+static double download_worth(struct sh *s, const struct sh_data *d, bool file)
 {
 	enum sh_host h = d->url ? sh_host_of(s, d->url, NULL) : SH_HOST_PLAIN;
-	bool plain = d->url && !strncmp(d->url, "http://", 7);
+	double x = d->url && !strncmp(d->url, "http://", 7) ? 0.6 : 0.5;
+
+	if (h == SH_HOST_ODD)
+		return s->script ? 0.74 : 0.82;
+	if (h == SH_HOST_KNOWN)
+		x = 0.36;
+	if (h == SH_HOST_ALLOWED || h == SH_HOST_LOCAL)
+		x = 0.2;
+	if (file)
+		x -= 0.14;
+	return s->script ? x * 0.5 : x;
+}
+
+int sh_vet_execution(struct sh *s, const struct sh_command *c, const struct sh_data *d)
+{
 	bool file = !(c->how & SH_STDIN) && c->args.n &&
 		    (sh_is_shell(c->args.v[0].text) || sh_interpreter(c->args.v[0].text) ||
 			    strchr(c->path ? c->path : "", '/'));
-	double x;
 	int rc = 0;
 
 	if (d->taint & SH_NET) {
-		x = h == SH_HOST_ODD	 ? 0.82
-		    : h == SH_HOST_KNOWN ? 0.36
-		    : plain		 ? 0.6
-					 : 0.5;
-		if (h == SH_HOST_ALLOWED || h == SH_HOST_LOCAL)
-			x = 0.2;
-		if (file && h != SH_HOST_ODD)
-			x -= 0.14;
-		if (s->script)
-			x *= h == SH_HOST_ODD ? 0.9 : 0.5;
+		double x = download_worth(s, d, file);
+
 		rc = found(s, c, "command.run-download", "execution",
 			"runs what it gets from the network; download it, read it, then run it", x);
 	}

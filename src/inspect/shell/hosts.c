@@ -13,22 +13,23 @@ static const char *const drops[] = {"webhook.site", "requestbin.", "pipedream.ne
 	"interact.sh", "oast.pro", "oast.live", "oast.site", "oast.online", "oast.fun", "oast.me",
 	"transfer.sh", "file.io", "0x0.st", "pastebin.com", "paste.rs", "termbin.com", "ix.io",
 	"bashupload.com", "anonfiles.com", "gofile.io", "temp.sh", "requestcatcher.com",
-	"canarytokens.", "dnslog.cn", "ceye.io", "beeceptor.com", "hookbin.com", "trycloudflare.com",
-	"serveo.net", "localhost.run", "lhr.life", "tunnelto.dev", "loca.lt", "catbox.moe",
-	"sprunge.us", "clbin.com", "hastebin.com", "ghostbin.", "dpaste.", "rentry.co", "paste.ee",
-	"paste.mozilla.org", "api.telegram.org/bot", "discord.com/api/webhooks",
-	"discordapp.com/api/webhooks", "httpbin.org", "postb.in", "mockbin.", "webhook-test.com",
-	"tmpfiles.org", "uguu.se", "oshi.at", "wetransfer.com", "sendspace.com", "mega.nz",
-	"keep.sh", "exfil", "attacker", "evil", "c2."};
+	"canarytokens.", "dnslog.cn", "ceye.io", "beeceptor.com", "hookbin.com",
+	"trycloudflare.com", "serveo.net", "localhost.run", "lhr.life", "tunnelto.dev", "loca.lt",
+	"catbox.moe", "sprunge.us", "clbin.com", "hastebin.com", "ghostbin.", "dpaste.",
+	"rentry.co", "paste.ee", "paste.mozilla.org", "api.telegram.org/bot",
+	"discord.com/api/webhooks", "discordapp.com/api/webhooks", "httpbin.org", "postb.in",
+	"mockbin.", "webhook-test.com", "tmpfiles.org", "uguu.se", "oshi.at", "wetransfer.com",
+	"sendspace.com", "mega.nz", "keep.sh", "exfil", "attacker", "evil", "c2."};
 
 static const char *const known[] = {"sh.rustup.rs", "rustup.rs", "get.docker.com", "bun.sh",
-	"deno.land", "astral.sh", "install.python-poetry.org", "get.pnpm.io", "raw.githubusercontent.com",
-	"github.com", "githubusercontent.com", "get.sdkman.io", "get.helm.sh", "cli.github.com",
-	"deb.nodesource.com", "rpm.nodesource.com", "nodejs.org", "brew.sh", "starship.rs",
-	"nixos.org", "get.volta.sh", "fnm.vercel.app", "foundry.paradigm.xyz", "k3s.io", "get.k3s.io",
-	"ollama.com", "ollama.ai", "tailscale.com", "claude.ai", "pkgx.sh", "mise.run", "mise.jdx.dev",
-	"install.julialang.org", "get.haskellstack.org", "get-ghcup.haskell.org", "ghcup.haskell.org",
-	"sh.flyctl.io", "fly.io", "cursor.com", "supabase.com", "dl.google.com", "sdk.cloud.google.com",
+	"deno.land", "astral.sh", "install.python-poetry.org", "get.pnpm.io",
+	"raw.githubusercontent.com", "github.com", "githubusercontent.com", "get.sdkman.io",
+	"get.helm.sh", "cli.github.com", "deb.nodesource.com", "rpm.nodesource.com", "nodejs.org",
+	"brew.sh", "starship.rs", "nixos.org", "get.volta.sh", "fnm.vercel.app",
+	"foundry.paradigm.xyz", "k3s.io", "get.k3s.io", "ollama.com", "ollama.ai", "tailscale.com",
+	"claude.ai", "pkgx.sh", "mise.run", "mise.jdx.dev", "install.julialang.org",
+	"get.haskellstack.org", "get-ghcup.haskell.org", "ghcup.haskell.org", "sh.flyctl.io",
+	"fly.io", "cursor.com", "supabase.com", "dl.google.com", "sdk.cloud.google.com",
 	"packages.microsoft.com", "aka.ms", "dot.net", "download.docker.com", "apt.llvm.org",
 	"bootstrap.pypa.io", "pyenv.run", "repo.anaconda.com", "micro.mamba.pm", "packagecloud.io",
 	"install.determinate.systems", "setup.ohmyz.sh", "ohmyz.sh", "golang.org", "go.dev",
@@ -36,7 +37,8 @@ static const char *const known[] = {"sh.rustup.rs", "rustup.rs", "get.docker.com
 	"hashicorp.com", "releases.hashicorp.com", "amazonaws.com", "storage.googleapis.com",
 	"dl.yarnpkg.com", "yarnpkg.com", "registry.npmjs.org", "linkerd.io", "istio.io", "nvm.sh",
 	"atuin.sh", "zed.dev", "moonrepo.dev", "wasmer.io", "wasmtime.dev", "get.jetify.com",
-	"getfoundry.sh", "turso.tech", "encore.dev", "opencode.ai", "goose.ai", "cloud.r-project.org"};
+	"getfoundry.sh", "turso.tech", "encore.dev", "opencode.ai", "goose.ai",
+	"cloud.r-project.org"};
 
 bool sh_is_url(const char *word)
 {
@@ -133,7 +135,7 @@ static bool known_host(const char *h)
 enum sh_host sh_host_of(struct sh *s, const char *word, const char **ret_host)
 {
 	const struct bawn_policy *p = bawn_scan_policy(s->scan);
-	char host[HOST_MAX + 1];
+	char host[HOST_MAX + 1] = {0};
 
 	host_part(word, host);
 	if (ret_host)

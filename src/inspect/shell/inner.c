@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "inspect/scan.h"
 #include "inspect/shell/shell.h"
 
 static struct sh_inner *add(struct sh *s, struct sh_inners *in, const char *t, unsigned how)
@@ -213,8 +214,9 @@ enum bawn_lang sh_interpreter(const char *prog)
 		return BAWN_LANG_JAVASCRIPT;
 	if (!strncmp(prog, "perl", 4) || !strncmp(prog, "ruby", 4) || !strncmp(prog, "lua", 3) ||
 		!strncmp(prog, "php", 3) ||
-		sh_is(prog, "|tclsh|wish|osascript|jrunscript|jjs|julia|Rscript|irb|gdb|swift|octave|"
-			    "octave-cli|clisp|guile|emacs|vim|vi|ex|ghci|scala|groovy|expect|"))
+		sh_is(prog,
+			"|tclsh|wish|osascript|jrunscript|jjs|julia|Rscript|irb|gdb|swift|octave|"
+			"octave-cli|clisp|guile|emacs|vim|vi|ex|ghci|scala|groovy|expect|"))
 		return BAWN_LANG_COUNT;
 	return BAWN_LANG_AUTO;
 }
@@ -237,8 +239,8 @@ static const struct sh_word *code_word(const struct sh_command *c, size_t *from)
 	return NULL;
 }
 
-static int nested_code(struct sh *s, const struct sh_command *c, enum bawn_lang lang,
-	const char *code, size_t len)
+static int nested_code(
+	struct sh *s, const struct sh_command *c, enum bawn_lang lang, const char *code, size_t len)
 {
 	struct bawn_subject inner = {
 		.kind = BAWN_KIND_CODE,
@@ -250,9 +252,20 @@ static int nested_code(struct sh *s, const struct sh_command *c, enum bawn_lang 
 		.last = true,
 	};
 
+	size_t before = s->scan->out->n;
+	int rc;
+
 	if (lang == BAWN_LANG_COUNT || !len)
 		return 0;
-	return bawn_scan_nested(s->scan, s->sub, c->start, c->end, &inner, s->err);
+	rc = bawn_scan_nested(s->scan, s->sub, c->start, c->end, &inner, s->err);
+	/* one-liners start programs and evaluate text all day: only what is sure counts in full */
+	for (size_t i = before; i < s->scan->out->n; i++) {
+		struct bawn_finding *f = &s->scan->out->v[i];
+
+		if (!strcmp(f->detector, "code") && f->confidence < 0.65)
+			f->confidence *= 0.5;
+	}
+	return rc;
 }
 
 static int interpreter(
@@ -369,7 +382,8 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		rc = interpreter(s, c, in, lang);
 		return rc < 0 ? rc : run_file(s, c, in, true);
 	}
-	if (sh_is(p, "|go|gcc|g++|cc|clang|java|javac|rustc|latex|pdflatex|latexmk|cmake|make|swift|"))
+	if (sh_is(p,
+		    "|go|gcc|g++|cc|clang|java|javac|rustc|latex|pdflatex|latexmk|cmake|make|swift|"))
 		return run_file(s, c, in, true);
 	return sh_is_shell(p) ? 0 : run_file(s, c, in, false);
 }

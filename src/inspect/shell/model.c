@@ -77,8 +77,7 @@ static void read_files(struct sh *s, const struct sh_command *c, struct sh_data 
 	}
 }
 
-static int put_file(
-	struct sh *s, struct sh_command *c, const char *path, const struct sh_data *d)
+static int put_file(struct sh *s, struct sh_command *c, const char *path, const struct sh_data *d)
 {
 	struct sh_file *f;
 
@@ -179,8 +178,9 @@ static int copy_input(struct sh *s, struct sh_command *c)
 static struct sh_data decoder_input(struct sh *s, const struct sh_command *c)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
-		const struct sh_file *f =
-			c->args.v[i].text[0] != '-' ? sh_file_get(s, c->args.v[i].text, false) : NULL;
+		const struct sh_file *f = c->args.v[i].text[0] != '-'
+						  ? sh_file_get(s, c->args.v[i].text, false)
+						  : NULL;
 
 		if (f)
 			return f->data;
@@ -250,7 +250,7 @@ static int substitute(struct sh *s, struct sh_command *c)
 	const char *e = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "";
 	const char *mid, *end;
 	struct sh_data d = c->in;
-	char sep = e[0] ? e[1] : 0;
+	char sep = (char)(e[0] ? e[1] : '\0');
 
 	c->out = sh_unknown(c->in.taint, c->in.from);
 	read_files(s, c, &c->out);
@@ -351,8 +351,8 @@ static int copy(struct sh *s, struct sh_command *c)
 {
 	const char *to = option(c, "-t", "--target-directory");
 	struct sh_data d = sh_unknown(0, NULL);
-	const struct sh_file *f = c->args.n > 2 ? sh_file_get(s, c->args.v[c->args.n - 2].text, false)
-						: NULL;
+	const struct sh_file *f =
+		c->args.n > 2 ? sh_file_get(s, c->args.v[c->args.n - 2].text, false) : NULL;
 
 	if (!to)
 		to = last(c);
@@ -388,6 +388,20 @@ static int disk_dump(struct sh *s, struct sh_command *c)
 	return convert(s, c, to);
 }
 
+/* Somebody's whole home or a whole system is as good as its secrets. */
+static void whole_trees(struct sh *s, struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		struct sh_word *w = &c->args.v[i];
+		enum sh_place p = w->text[0] != '-' ? sh_place(s, w->text) : SH_HERE_DIR;
+
+		if ((p == SH_HOME_DIR || p == SH_ROOT_DIR || p == SH_SYSTEM_DIR) && !w->from) {
+			w->taint |= SH_SECRET;
+			w->from = w->text;
+		}
+	}
+}
+
 /* tar cf FILE …, zip FILE …, 7z a FILE … */
 static int archive(struct sh *s, struct sh_command *c)
 {
@@ -408,6 +422,7 @@ static int archive(struct sh *s, struct sh_command *c)
 				to = c->args.v[i].text;
 		}
 	}
+	whole_trees(s, c);
 	return convert(s, c, to);
 }
 
@@ -428,7 +443,8 @@ static int edit_in_place(struct sh *s, struct sh_command *c)
 	size_t i = c->args.n;
 
 	if (!option(c, "-i", "--in-place") && !has(c, "|-i|--in-place|"))
-		return sh_is(c->args.v[0].text, "|sed|gsed|") ? substitute(s, c) : convert(s, c, NULL);
+		return sh_is(c->args.v[0].text, "|sed|gsed|") ? substitute(s, c)
+							      : convert(s, c, NULL);
 	c->out = sh_text("");
 	while (i-- > 2 && c->args.v[i].text[0] != '-') {
 		int rc = put_file(s, c, c->args.v[i].text, NULL);
@@ -444,8 +460,9 @@ static unsigned source(const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text, *l = c->line;
 
-	if (sh_is(p, "|env|printenv|") || (sh_is(p, "|set|export|declare|") && c->args.n < 3 &&
-						   (c->args.n < 2 || !strcmp(c->args.v[1].text, "-p"))))
+	if (sh_is(p, "|env|printenv|") ||
+		(sh_is(p, "|set|export|declare|") && c->args.n < 3 &&
+			(c->args.n < 2 || !strcmp(c->args.v[1].text, "-p"))))
 		return SH_ENV;
 	if (sh_is(p, "|hostname|id|whoami|uname|ifconfig|ip|ps|w|who|last|netstat|ss|lscpu|lsblk|"
 		     "groups|uptime|df|mount|dmesg|arp|"))
@@ -454,27 +471,49 @@ static unsigned source(const struct sh_command *c)
 		return SH_SECRET;
 	if (sh_is(p, "|mysqldump|pg_dump|pg_dumpall|mongodump|"))
 		return SH_SECRET;
-	if (strstr(l, "secretsmanager get-secret") || strstr(l, "print-access-token") ||
-		strstr(l, "security find-generic") || strstr(l, "security find-internet") ||
-		strstr(l, "security dump-keychain") || strstr(l, "auth token") ||
-		(strstr(l, "get secret") && !strcmp(p, "kubectl")) || strstr(l, "vault kv get") ||
-		!strncmp(l, "pass show", 9) || !strncmp(l, "op read", 7) ||
-		strstr(l, "export-secret-keys") || strstr(l, "secrets versions access"))
+	if (strstr(l, "security find-generic") || strstr(l, "security find-internet") ||
+		strstr(l, "security dump-keychain") || strstr(l, "export-secret-keys") ||
+		(strstr(l, "get secret") && !strcmp(p, "kubectl")))
 		return SH_SECRET | SH_HARD;
 	if (sh_is(p, "|dig|nslookup|host|"))
 		return SH_NET;
 	return 0;
 }
 
+/* Asks for a token in order to use it. */
+static bool token(const struct sh_command *c)
+{
+	static const char *const asks[] = {"secretsmanager get-secret", "print-access-token",
+		"print-identity-token", "auth token", "get-login-password", "vault kv get",
+		"pass show", "op read", "secrets versions access", "get-access-token", NULL};
+
+	for (size_t i = 0; asks[i]; i++) {
+		if (strstr(c->line, asks[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A one-liner that prints what a shell is then given. */
+static bool printer(const struct sh_command *c)
+{
+	if ((c->how & SH_STDIN) || !(c->how & SH_PIPED))
+		return false;
+	return (sh_interpreter(c->args.v[0].text) != BAWN_LANG_AUTO &&
+		       has(c, "|-e|-c|-r|-ne|-le|")) ||
+	       (sh_is(c->args.v[0].text, "|awk|gawk|mawk|") && strstr(c->line, "BEGIN"));
+}
+
 static bool swallows(const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
 
-	return sh_is(p, "|wc|test|[|true|false|sleep|kill|mkdir|rmdir|touch|ls|stat|du|rm|cd|exit|"
-			"return|md5sum|sha1sum|sha256sum|sha512sum|basename|dirname|which|file|"
-			"type|seq|date|pwd|chown|chgrp|ssh-add|ssh-keygen|ssh-copy-id|realpath|"
-			"readlink|make|npm|pip|cargo|go|pytest|systemctl|service|apt|apt-get|kubectl|"
-			"crontab|mysql|psql|docker|") ||
+	return sh_is(p,
+		       "|wc|test|[|true|false|sleep|kill|mkdir|rmdir|touch|ls|stat|du|rm|cd|exit|"
+		       "return|md5sum|sha1sum|sha256sum|sha512sum|basename|dirname|which|file|"
+		       "type|seq|date|pwd|chown|chgrp|ssh-add|ssh-keygen|ssh-copy-id|realpath|"
+		       "readlink|make|npm|pip|cargo|go|pytest|systemctl|service|apt|apt-get|kubectl|"
+		       "crontab|mysql|psql|docker|") ||
 	       (sh_is(p, "|grep|egrep|rg|") && has(c, "|-q|-c|-l|--quiet|--count|-ql|-L|"));
 }
 
@@ -484,6 +523,10 @@ static int generic(struct sh *s, struct sh_command *c)
 	struct sh_data d = sh_unknown(c->in.taint, c->in.from);
 
 	d.url = c->in.url;
+	if (token(c)) {
+		c->out = sh_unknown(SH_ENV, "$token");
+		return 0;
+	}
 	if (t) {
 		c->out = sh_unknown(t, c->args.v[0].text);
 		return 0;
@@ -492,6 +535,14 @@ static int generic(struct sh *s, struct sh_command *c)
 		c->out = sh_unknown(0, NULL);
 		return 0;
 	}
+	/* a constant that goes through a filter first does so to hide */
+	if (c->in.known && c->in.len &&
+		sh_is(c->args.v[0].text,
+			"|awk|gawk|mawk|cut|perl|python|python3|ruby|fold|paste|iconv|"
+			"jq|tac|shuf|sort|uniq|php|node|bc|dc|od|crypt|ccrypt|"))
+		d.taint |= SH_DECODED;
+	if (printer(c))
+		d.taint |= SH_DECODED;
 	read_files(s, c, &d);
 	c->out = d;
 	return 0;
@@ -514,7 +565,7 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 		return archive(s, c);
 	if (sh_is(p, "|chmod|"))
 		return change_mode(s, c);
-	if (sh_is(p, "|sed|gsed|perl|"))
+	if (sh_is(p, "|sed|gsed|") || (!strcmp(p, "perl") && !printer(c)))
 		return edit_in_place(s, c);
 	if (sh_is(p, "|gpg|gpg2|age|sort|gcc|cc|clang|g++|go|"))
 		return convert(s, c, option(c, "-o", "--output"));
@@ -527,7 +578,7 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 static int model_decoder(struct sh *s, struct sh_command *c, bool *hit)
 {
 	const char *p = c->args.v[0].text;
-	bool d = has(c, "|-d|-D|--decode|-di|-id|-r|-rp|-pr|-r -p|-a|-A|-base64|");
+	const bool d = has(c, "|-d|-D|--decode|-di|-id|-r|-rp|-pr|-r -p|-a|-A|-base64|");
 
 	*hit = true;
 	if (sh_is(p, "|base64|gbase64|b64decode|") && (d || !strcmp(p, "b64decode")))
@@ -536,13 +587,17 @@ static int model_decoder(struct sh *s, struct sh_command *c, bool *hit)
 		return decode(s, c, sh_decode_base32);
 	if (!strcmp(p, "basenc") && d)
 		return decode(s, c,
-			has(c, "|--base16|") ? sh_decode_hex
+			has(c, "|--base16|")   ? sh_decode_hex
 			: has(c, "|--base32|") ? sh_decode_base32
 					       : sh_decode_base64);
 	if (!strcmp(p, "xxd") && d)
 		return decode(s, c, sh_decode_hex);
 	if (!strcmp(p, "openssl") && has(c, "|-d|") && has(c, "|base64|-base64|-a|"))
 		return decode(s, c, sh_decode_base64);
+	if (!strcmp(p, "openssl") && has(c, "|-d|") && !has(c, "|-out|")) {
+		c->out = sh_unknown(c->in.taint | SH_DECODED, c->in.from);
+		return 0;
+	}
 	if (!strcmp(p, "openssl") && has(c, "|enc|"))
 		return convert(s, c, option(c, "-out", ""));
 	if (!strcmp(p, "rev"))

@@ -13,14 +13,54 @@ static const struct {
 	unsigned short from;
 	char to;
 } lookalikes[] = {
-	{0x0430, 'a'}, {0x0435, 'e'}, {0x043e, 'o'}, {0x0440, 'p'}, {0x0441, 'c'}, {0x0443, 'y'},
-	{0x0445, 'x'}, {0x0456, 'i'}, {0x0455, 's'}, {0x0458, 'j'}, {0x04bb, 'h'}, {0x0501, 'd'},
-	{0x051b, 'q'}, {0x051d, 'w'}, {0x043c, 'm'}, {0x043a, 'k'}, {0x0442, 't'}, {0x0432, 'b'},
-	{0x043d, 'n'}, {0x0433, 'r'}, {0x0410, 'A'}, {0x0412, 'B'}, {0x0415, 'E'}, {0x041a, 'K'},
-	{0x041c, 'M'}, {0x041d, 'H'}, {0x041e, 'O'}, {0x0420, 'P'}, {0x0421, 'C'}, {0x0422, 'T'},
-	{0x0425, 'X'}, {0x03bf, 'o'}, {0x03b1, 'a'}, {0x03bd, 'v'}, {0x03c1, 'p'}, {0x03b9, 'i'},
-	{0x03ba, 'k'}, {0x03c4, 't'}, {0x03c5, 'u'}, {0x03c7, 'x'}, {0x0131, 'i'}, {0x0261, 'g'},
-	{0x2044, '/'}, {0x2215, '/'}, {0x29f8, '/'}, {0x3000, ' '}, {0x2010, '-'}, {0x2011, '-'},
+	{0x0430, 'a'},
+	{0x0435, 'e'},
+	{0x043e, 'o'},
+	{0x0440, 'p'},
+	{0x0441, 'c'},
+	{0x0443, 'y'},
+	{0x0445, 'x'},
+	{0x0456, 'i'},
+	{0x0455, 's'},
+	{0x0458, 'j'},
+	{0x04bb, 'h'},
+	{0x0501, 'd'},
+	{0x051b, 'q'},
+	{0x051d, 'w'},
+	{0x043c, 'm'},
+	{0x043a, 'k'},
+	{0x0442, 't'},
+	{0x0432, 'b'},
+	{0x043d, 'n'},
+	{0x0433, 'r'},
+	{0x0410, 'A'},
+	{0x0412, 'B'},
+	{0x0415, 'E'},
+	{0x041a, 'K'},
+	{0x041c, 'M'},
+	{0x041d, 'H'},
+	{0x041e, 'O'},
+	{0x0420, 'P'},
+	{0x0421, 'C'},
+	{0x0422, 'T'},
+	{0x0425, 'X'},
+	{0x03bf, 'o'},
+	{0x03b1, 'a'},
+	{0x03bd, 'v'},
+	{0x03c1, 'p'},
+	{0x03b9, 'i'},
+	{0x03ba, 'k'},
+	{0x03c4, 't'},
+	{0x03c5, 'u'},
+	{0x03c7, 'x'},
+	{0x0131, 'i'},
+	{0x0261, 'g'},
+	{0x2044, '/'},
+	{0x2215, '/'},
+	{0x29f8, '/'},
+	{0x3000, ' '},
+	{0x2010, '-'},
+	{0x2011, '-'},
 };
 
 /* One character; invalid bytes count as themselves. Returns its length. */
@@ -71,7 +111,7 @@ static const char *fold_text(struct bawn_arena *a, const char *t, size_t n)
 	for (size_t i = 0; i < n;) {
 		unsigned c;
 		size_t len = decode(t + i, n - i, &c);
-		char f = c < 0x80 ? 0 : fold(c);
+		char f = (char)(c < 0x80 ? '\0' : fold(c));
 
 		if (f) {
 			out[k++] = f;
@@ -131,6 +171,22 @@ static bool high(const char *t, size_t n, size_t i)
 	return i < n && ((unsigned char)t[i] & 0x80);
 }
 
+/* One byte of ASCII; returns how many were written. */
+static size_t put_ascii(const char *text, size_t len, size_t i, char *out, const char **odd)
+{
+	unsigned char b = (unsigned char)text[i];
+
+	if ((b >= 0x20 && b < 0x7f) || b == '\n' || b == '\t') {
+		*out = text[i];
+		return 1;
+	}
+	if (b == '\r' && (i + 1 == len || text[i + 1] == '\n'))
+		return 0;
+	*odd = odd_control(b);
+	*out = ' ';
+	return b != 0;
+}
+
 int sh_normalise(struct sh *s, const char *text, size_t len, struct sh_norm *ret)
 {
 	char *out = bawn_arena_alloc(s->a, len + 1);
@@ -146,23 +202,9 @@ int sh_normalise(struct sh *s, const char *text, size_t len, struct sh_norm *ret
 		size_t n;
 		const char *odd = NULL;
 
-		if (b >= 0x20 && b < 0x7f) {
-			out[k++] = text[i++];
-			continue;
-		}
-		if (b == '\n' || b == '\t') {
-			out[k++] = text[i++];
-			continue;
-		}
-		if (b == '\r' && (i + 1 == len || text[i + 1] == '\n')) {
-			i++;
-			continue;
-		}
 		if (b < 0x80) {
-			odd = odd_control(b);
+			k += put_ascii(text, len, i, out + k, &odd);
 			ret->odd = ret->odd ? ret->odd : odd;
-			if (b)
-				out[k++] = ' ';
 			i++;
 			continue;
 		}

@@ -61,9 +61,9 @@ static bool under(const char *p, const char *dir)
 
 static enum sh_place device_place(const char *p)
 {
-	static const char *const disks[] = {"/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd", "/dev/xvd",
-		"/dev/mmcblk", "/dev/disk", "/dev/rdisk", "/dev/mapper/", "/dev/md", "/dev/dm-",
-		"/dev/mem", "/dev/kmem", "/dev/port", "/dev/loop"};
+	static const char *const disks[] = {"/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd",
+		"/dev/xvd", "/dev/mmcblk", "/dev/disk", "/dev/rdisk", "/dev/mapper/", "/dev/md",
+		"/dev/dm-", "/dev/mem", "/dev/kmem", "/dev/port", "/dev/loop"};
 
 	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
 		if (!strncmp(p, disks[i], strlen(disks[i])))
@@ -72,14 +72,31 @@ static enum sh_place device_place(const char *p)
 	return SH_TEMP;
 }
 
+/* Below one of the directories that the system is made of. */
+static enum sh_place system_place(const char *p, const char *dir)
+{
+	const char *name = p + strlen(dir);
+
+	name += *name == '/';
+	if (!*name || all_glob(name))
+		return SH_SYSTEM_DIR;
+	name += strcspn(name, "/");
+	if ((!*name || all_glob(name + 1)) && sh_is(dir, "|/usr|/var|/System|"))
+		return SH_SYSTEM_DIR;
+	if (sh_is(dir, "|/opt|/mnt|/media|/srv|/snap|") || !strncmp(p, "/usr/local/", 11))
+		return SH_ABSOLUTE;
+	return SH_IN_SYSTEM;
+}
+
 static enum sh_place absolute_place(const char *p)
 {
-	static const char *const temps[] = {"/tmp", "/var/tmp", "/dev/shm", "/run/user", "/var/cache",
-		"/private/tmp", "/usr/src/app", "/workspace", "/workspaces", "/app", "/repo", "/src",
-		"/build", "/testbed", "/code", "/project", "/data", "/content", "/github"};
-	static const char *const systems[] = {"/etc", "/usr", "/var", "/bin", "/sbin", "/lib", "/lib64",
-		"/lib32", "/boot", "/sys", "/proc", "/opt", "/srv", "/run", "/System", "/Library",
-		"/Applications", "/private", "/lost+found", "/snap", "/mnt", "/media"};
+	static const char *const temps[] = {"/tmp", "/var/tmp", "/dev/shm", "/run/user",
+		"/var/cache", "/private/tmp", "/usr/src/app", "/workspace", "/workspaces", "/app",
+		"/repo", "/src", "/build", "/testbed", "/code", "/var/www", "/project", "/data",
+		"/content", "/github"};
+	static const char *const systems[] = {"/etc", "/usr", "/var", "/bin", "/sbin", "/lib",
+		"/lib64", "/lib32", "/boot", "/sys", "/proc", "/opt", "/srv", "/run", "/System",
+		"/Library", "/Applications", "/private", "/lost+found", "/snap", "/mnt", "/media"};
 	const char *name;
 
 	if (!strcmp(p, "/") || (all_glob(p + 1)))
@@ -100,19 +117,8 @@ static enum sh_place absolute_place(const char *p)
 		return strcmp(p, "/dev") != 0 && strcmp(p, "/dev/*") != 0 ? device_place(p)
 									  : SH_SYSTEM_DIR;
 	for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {
-		if (!under(p, systems[i]))
-			continue;
-		name = p + strlen(systems[i]);
-		name += *name == '/';
-		if (!*name || all_glob(name))
-			return SH_SYSTEM_DIR;
-		name += strcspn(name, "/");
-		if ((!*name || all_glob(name + 1)) && sh_is(systems[i], "|/usr|/var|/System|"))
-			return SH_SYSTEM_DIR;
-		return sh_is(systems[i], "|/opt|/mnt|/media|/srv|/snap|") ||
-				       !strncmp(p, "/usr/local/", 11)
-			       ? SH_ABSOLUTE
-			       : SH_IN_SYSTEM;
+		if (under(p, systems[i]))
+			return system_place(p, systems[i]);
 	}
 	return SH_ABSOLUTE;
 }
@@ -216,6 +222,7 @@ static const struct sh_secret secrets[] = {
 	{".kdbx", 0.4f, BOTH | WORD, "password database"},
 	{"/var/lib/mysql", 0.0f, SH_SECRET, "database"},
 	{"NTDS.dit", 0.6f, BOTH, "domain credentials"},
+	{"com.apple.TCC/TCC.db", 0.5f, BOTH, "what programs may do"},
 	{"/etc/wireguard", 0.35f, SH_SECRET, "VPN keys"},
 	{"/etc/NetworkManager/system-connections", 0.4f, SH_SECRET, "network passwords"},
 	{"credentials.db", 0.4f, BOTH | WORD, "cloud credentials"},
@@ -245,8 +252,8 @@ static bool harmless(const char *hit, const char *needle)
 	if (n >= 4 && !strncmp(end + n - 4, ".pub", 4))
 		return true;
 	if (!strcmp(needle, ".env.")) {
-		static const char *const templates[] = {
-			"example", "sample", "template", "dist", "test", "defaults", "schema", "ci"};
+		static const char *const templates[] = {"example", "sample", "template", "dist",
+			"test", "defaults", "schema", "ci"};
 
 		for (size_t i = 0; i < sizeof(templates) / sizeof(templates[0]); i++) {
 			if (!strncmp(end, templates[i], strlen(templates[i])))
@@ -259,7 +266,7 @@ static bool harmless(const char *hit, const char *needle)
 static bool matches(const struct sh_secret *x, const char *word, const char *hit)
 {
 	const char *end = hit + strlen(x->pattern);
-	char before = hit > word ? hit[-1] : 0;
+	char before = (char)(hit > word ? hit[-1] : '\0');
 
 	/* /etc/shadow may follow anything; names start a component */
 	if (x->pattern[0] != '/' && x->pattern[0] != '_' && x->pattern[0] != '.' && !edge(before))

@@ -15,7 +15,7 @@ int sh_push(struct sh *s, enum sh_mode mode, const char *t, size_t n, struct sh_
 {
 	struct sh_reader *r;
 
-	if (s->depth >= DEPTH_MAX || s->runs >= RUNS_MAX) {
+	if ((s->top && s->top->level >= DEPTH_MAX) || s->runs >= RUNS_MAX) {
 		s->deep = true;
 		return 0;
 	}
@@ -33,6 +33,7 @@ int sh_push(struct sh *s, enum sh_mode mode, const char *t, size_t n, struct sh_
 		const struct sh_reader *up = s->top;
 
 		r->how = up->how;
+		r->level = up->level + 1;
 		r->again = up->again;
 		r->in = up->piped ? up->pipe : up->in;
 		r->bias = up->bias;
@@ -41,7 +42,6 @@ int sh_push(struct sh *s, enum sh_mode mode, const char *t, size_t n, struct sh_
 		r->taint = up->bias.taint;
 	}
 	s->top = r;
-	s->depth++;
 	s->runs++;
 	*ret = r;
 	return SH_STEP_CHILD;
@@ -50,10 +50,10 @@ int sh_push(struct sh *s, enum sh_mode mode, const char *t, size_t n, struct sh_
 int sh_push_script(struct sh *s, const char *text, size_t len, const struct sh_data *in,
 	unsigned how, const struct sh_words *params)
 {
-	struct sh_reader *owner = s->top, *r;
+	struct sh_reader *owner = s->top, *r = NULL;
 	int rc = sh_push(s, SH_MODE_SCRIPT, text, len, &r);
 
-	if (rc != SH_STEP_CHILD)
+	if (rc != SH_STEP_CHILD || !r)
 		return rc;
 	r->how |= how;
 	if (in)
@@ -166,7 +166,6 @@ static int pop(struct sh *s)
 	if (r->func)
 		r->func->busy = false;
 	s->top = r->below;
-	s->depth--;
 	return r->up ? give(s, r->up, r->out) : 0;
 }
 

@@ -35,19 +35,19 @@ enum sh_target {
 };
 
 enum sh_block_kind {
-	SH_BLOCK_GROUP,  /* { } */
-	SH_BLOCK_SUB,    /* ( ) */
-	SH_BLOCK_LOOP,   /* while, until, for … done */
-	SH_BLOCK_IF,     /* if … fi */
-	SH_BLOCK_CASE,   /* case … esac */
+	SH_BLOCK_GROUP, /* { } */
+	SH_BLOCK_SUB,   /* ( ) */
+	SH_BLOCK_LOOP,  /* while, until, for … done */
+	SH_BLOCK_IF,    /* if … fi */
+	SH_BLOCK_CASE,  /* case … esac */
 };
 
 struct sh_block {
 	enum sh_block_kind kind;
 	struct sh_data in, out;
-	bool piped; /* it has input of its own */
-	size_t body;        /* where its text starts */
-	const char *name;     /* for NAME, or the function that is being defined */
+	bool piped;       /* it has input of its own */
+	size_t body;      /* where its text starts */
+	const char *name; /* for NAME, or the function that is being defined */
 	bool function;
 	struct sh_words list; /* for … in LIST */
 };
@@ -56,6 +56,7 @@ struct sh_reader {
 	struct sh_reader *up;    /* whom the result is for */
 	struct sh_reader *below; /* on the stack */
 	bool again;              /* a text that was read before: rounds of a loop, a function */
+	unsigned level;          /* readers that wait for it */
 	unsigned pending;        /* readers above that work for the current command */
 	enum sh_mode mode;
 	const char *t;
@@ -66,7 +67,7 @@ struct sh_reader {
 	struct sh_func *func;
 	struct sh_data in, out;
 	struct sh_data bias; /* what taints every word, because the text itself came from there */
-	size_t base, span; /* place in the outermost text; span 0: positions count themselves */
+	size_t base, span;   /* place in the outermost text; span 0: positions count themselves */
 
 	struct sh_command *cmd; /* under way; NULL: none */
 	bool block_cmd;         /* cmd stands for a block that has just ended */

@@ -3,14 +3,15 @@
  * The detector: a command as text or words, or a source file in bash, is made plain, walked and
  * vetted. What could not be followed to its end is said, so that it never passes for harmless.
  */
+#include "inspect/shell/shell.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "inspect/detectors.h"
-#include "inspect/shell/shell.h"
 
 #define TOO_LONG  131072 /* no shell can be given more in one word */
-#define PARTS_MAX 50 /* commands in one line; more than this no person reads */
+#define PARTS_MAX 50     /* commands in one line; more than this no person reads */
 
 static int say(struct sh *s, const char *rule, const char *means, double confidence)
 {
@@ -42,6 +43,7 @@ static bool dangerous_words(const char *t)
 
 static int aftermath(struct sh *s, const struct sh_norm *n)
 {
+	bool strict = s->sub->mode == BAWN_MODE_STRICT;
 	int rc = 0;
 
 	if (n->odd)
@@ -53,20 +55,17 @@ static int aftermath(struct sh *s, const struct sh_norm *n)
 		rc = say(s, "command.too-deep",
 			"nested too deeply to be followed; split it into smaller steps", 0.45);
 	if (rc == 0 && !s->script && n->len > TOO_LONG)
-		rc = say(s, "command.too-long",
-			"longer than a command can be; put it into a file", 0.35);
+		rc = say(s, "command.too-long", "longer than a command can be; put it into a file",
+			0.35);
 	if (rc == 0 && !s->script && s->most > PARTS_MAX)
 		rc = say(s, "command.too-many",
 			"more commands in one line than anybody reads; split it into smaller steps",
 			0.35);
-	if (rc == 0 && s->broken && !s->script) {
-		bool strict = s->sub->mode == BAWN_MODE_STRICT;
-
+	if (rc == 0 && (s->broken || (s->refused && strict)) && !s->script)
 		rc = say(s, "command.unparsable",
 			"quotes or brackets do not end, so readers may disagree about what runs; "
 			"close them",
 			strict || dangerous_words(n->text) ? 0.35 : 0.15);
-	}
 	return rc;
 }
 
@@ -77,9 +76,11 @@ static int inspect_text(struct sh *s, const char *text, size_t len)
 
 	if (rc == 0)
 		rc = sh_run(s, n.text, n.len);
+	s->second = true;
+	if (rc == 0)
+		rc = sh_second_reading(s, n.text, n.len);
 	if (rc == 0 && n.folded) {
 		s->top = NULL;
-		s->depth = 0;
 		rc = sh_run(s, n.folded, strlen(n.folded));
 	}
 	return rc < 0 ? rc : aftermath(s, &n);

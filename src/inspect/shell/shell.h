@@ -28,7 +28,7 @@
 struct sh_data {
 	const char *text; /* NUL-terminated; unknown parts stand as they were written */
 	size_t len;
-	bool known;       /* nothing of text is unknown */
+	bool known; /* nothing of text is unknown */
 	unsigned taint;
 	const char *from; /* the source that tainted it, for people */
 	const char *url;  /* the address, when it came from the network */
@@ -85,7 +85,7 @@ struct sh_command {
 	struct sh_data in, out;
 	struct bawn_strlist writes; /* files that it makes or changes by its arguments */
 	size_t start, end;          /* in the outermost text */
-	const char *line;  /* canonical: words apart by one blank, blanks inside words as \x1f */
+	const char *line; /* canonical: words apart by one blank, blanks inside words as \x1f */
 };
 
 struct sh_var {
@@ -113,6 +113,16 @@ struct sh_func {
 
 struct sh_reader;
 
+/* Where the outermost text has commands, in order. */
+struct sh_span {
+	size_t start, end;
+};
+
+struct sh_places {
+	struct sh_span *v;
+	size_t n, cap;
+};
+
 struct sh_seen {
 	const char *rule;
 	double confidence;
@@ -130,14 +140,17 @@ struct sh {
 	struct sh_func *funcs[SH_BUCKETS];
 	const char *cwd; /* NULL: where it was started */
 	struct sh_reader *top;
-	unsigned depth, runs;
+	unsigned runs;
 	size_t commands, most; /* in one line, and in the longest */
 	size_t seen_n, seen_cap;
 	struct sh_seen *seen; /* reported already: a long script does not repeat itself */
-	bool deep;         /* some bound was reached */
-	bool broken;       /* quotes or brackets do not end */
-	bool separator;    /* $IFS stands where a blank would do */
-	unsigned past;     /* SH_PAST_* */
+	bool deep;            /* some bound was reached */
+	bool broken;          /* quotes or brackets do not end */
+	bool refused;         /* tree-sitter's grammar cannot make sense of it */
+	bool second;          /* the second reading is under way */
+	bool separator;       /* $IFS stands where a blank would do */
+	unsigned past;        /* SH_PAST_* */
+	struct sh_places places;
 	const char *past_from;
 };
 
@@ -168,8 +181,8 @@ const char *sh_decode_hex(struct bawn_arena *a, const char *t, size_t n, size_t 
 /* Escapes as in $'…', echo -e and printf. `octal0`: \0NNN as echo has it. */
 const char *sh_decode_escapes(struct bawn_arena *a, const char *t, size_t n, size_t *ret_n);
 const char *sh_decode_reverse(struct bawn_arena *a, const char *t, size_t n);
-const char *sh_decode_tr(struct bawn_arena *a, const char *t, size_t n, const char *from,
-	const char *to, bool remove);
+const char *sh_decode_tr(
+	struct bawn_arena *a, const char *t, size_t n, const char *from, const char *to, bool del);
 const char *sh_decode_printf(
 	struct bawn_arena *a, const struct sh_words *w, size_t first, size_t *ret_n);
 
@@ -183,6 +196,9 @@ struct sh_norm {
 int sh_normalise(struct sh *s, const char *text, size_t len, struct sh_norm *ret);
 /* ASCII look-alike of a word, or NULL when it has none. */
 const char *sh_fold_word(struct bawn_arena *a, const char *word);
+
+/* parse.c: what tree-sitter makes of it; commands that only it sees are vetted. */
+int sh_second_reading(struct sh *s, const char *text, size_t len);
 
 /* read.c */
 int sh_run(struct sh *s, const char *text, size_t len);
@@ -241,7 +257,7 @@ enum sh_place {
 	SH_DEVICE,
 	SH_TEMP,
 	SH_ABSOLUTE,
-	SH_UP, /* above the workspace */
+	SH_UP,       /* above the workspace */
 	SH_ALL_HERE, /* *, ., .git and the like */
 };
 enum sh_place sh_place(struct sh *s, const char *path);

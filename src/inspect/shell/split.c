@@ -4,10 +4,10 @@
  * splitting. The reader marks with control bytes what was not quoted, so that quoted braces and
  * blanks stay what they are.
  */
-#include "inspect/shell/marks.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "inspect/shell/marks.h"
 
 #define BRACE_MAX 256 /* words that braces may make */
 
@@ -37,7 +37,7 @@ static bool class_match(const char **p, char c)
 	const char *q = *p + 1;
 	bool not = *q == '!' || *q == '^', hit = false;
 
-	q += not;
+	q += not ;
 	for (bool first = true; *q && (first || *q != ']'); first = false) {
 		if (q[1] == '-' && q[2] && q[2] != ']') {
 			hit = hit || (c >= q[0] && c <= q[2]);
@@ -48,7 +48,7 @@ static bool class_match(const char **p, char c)
 		}
 	}
 	*p = *q ? q : q - 1;
-	return hit != not;
+	return hit != not ;
 }
 
 /* One `*` to go back to is enough, so the time is bounded by length × length. */
@@ -125,8 +125,7 @@ static int add_piece(struct sh *s, struct bawn_strlist *l, const char *t, size_t
 }
 
 /* {1..5}, {a..e} */
-static int add_range(
-	struct sh *s, struct bawn_strlist *l, const char *t, size_t open, size_t close)
+static int add_range(struct sh *s, struct bawn_strlist *l, const char *t, size_t open, size_t close)
 {
 	const char *in = t + open + 1, *dots = strstr(in, "..");
 	bool letters = dots == in + 1 && (in[0] < '0' || in[0] > '9');
@@ -178,6 +177,27 @@ static int add_alternatives(
 	return 0;
 }
 
+static int move(struct sh *s, struct bawn_strlist *to, const struct bawn_strlist *from, size_t i)
+{
+	for (; i < from->n; i++) {
+		if (bawn_strlist_add(s->a, to, from->v[i]) < 0)
+			return sh_no_memory(s);
+	}
+	return 0;
+}
+
+/* The alternatives of the group in work[i] stand behind it, before what stood there. */
+static int open_group(struct sh *s, struct bawn_strlist *work, size_t i, size_t open, size_t close)
+{
+	struct bawn_strlist rest = {0};
+	int r = move(s, &rest, work, i + 1);
+
+	work->n = i + 1;
+	if (r == 0)
+		r = add_alternatives(s, work, work->v[i], open, close);
+	return r < 0 ? r : move(s, work, &rest, 0);
+}
+
 /* All groups of all words, first groups first; a list that grows while it is walked. */
 static int expand(struct sh *s, const char *text, struct bawn_strlist *done)
 {
@@ -198,21 +218,9 @@ static int expand(struct sh *s, const char *text, struct bawn_strlist *done)
 		if (work.n >= BRACE_MAX && groups > 3)
 			s->deep = true;
 		if (work.n < BRACE_MAX && find_group(t, &open, &close)) {
-			struct bawn_strlist rest = {0};
-
-			/* keep the order of words: what stands behind waits */
-			for (size_t k = i + 1; k < work.n; k++) {
-				if (bawn_strlist_add(s->a, &rest, work.v[k]) < 0)
-					return sh_no_memory(s);
-			}
-			work.n = i + 1;
-			r = add_alternatives(s, &work, t, open, close);
+			r = open_group(s, &work, i, open, close);
 			if (r < 0)
 				return r;
-			for (size_t k = 0; k < rest.n; k++) {
-				if (bawn_strlist_add(s->a, &work, rest.v[k]) < 0)
-					return sh_no_memory(s);
-			}
 			continue;
 		}
 		if (bawn_strlist_add(s->a, done, t) < 0)

@@ -15,7 +15,7 @@ static bool blank(char c)
 
 static char at(const struct sh_reader *r, size_t k)
 {
-	return r->i + k < r->n ? r->t[r->i + k] : 0;
+	return (char)(r->i + k < r->n ? r->t[r->i + k] : '\0');
 }
 
 static bool letter(char c)
@@ -149,7 +149,10 @@ static int open_paren(struct sh *s, struct sh_reader *r)
 
 static int mark(struct sh *s, struct sh_reader *r, char c)
 {
-	char m = c == '{' ? MARK_OPEN : c == '}' ? MARK_CLOSE : MARK_COMMA;
+	char m = MARK_COMMA;
+
+	if (c != ',')
+		m = c == '{' ? MARK_OPEN : MARK_CLOSE;
 
 	r->i++;
 	return sh_put(s, r, &m, 1);
@@ -235,7 +238,7 @@ static size_t line_end(const struct sh_reader *r)
 		if (c == '\\' && q != '\'')
 			i++;
 		else if (q)
-			q = c == q ? 0 : q;
+			q = (char)(c == q ? '\0' : q);
 		else if (c == '"' || c == '\'')
 			q = c;
 		else if (c == '\n')
@@ -573,7 +576,8 @@ static int newline(struct sh *s, struct sh_reader *r)
 		r->i = r->here_next;
 		r->here_next = 0;
 	}
-	return r->target == SH_TO_ARRAY || r->target == SH_TO_REDIR ? 0 : sh_command_end(s, r, false);
+	return r->target == SH_TO_ARRAY || r->target == SH_TO_REDIR ? 0
+								    : sh_command_end(s, r, false);
 }
 
 /* ( at the start of a command, or behind a name. */

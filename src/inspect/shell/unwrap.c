@@ -18,7 +18,8 @@ struct wrapper {
 };
 
 static const struct wrapper wrappers[] = {
-	{"sudo", "ugpCcDhRrTtU", "|--user|--group|--prompt|--host|--chdir|--chroot|", 0, SH_ROOT, true},
+	{"sudo", "ugpCcDhRrTtU", "|--user|--group|--prompt|--host|--chdir|--chroot|", 0, SH_ROOT,
+		true},
 	{"doas", "uC", "", 0, SH_ROOT, false},
 	{"pkexec", "", "|--user|", 0, SH_ROOT, false},
 	{"ksu", "e", "", 0, SH_ROOT, false},
@@ -207,8 +208,8 @@ static struct sh_data word_data(const struct sh_word *w, const char *text)
 	return d;
 }
 
-static int shell_script(
-	struct sh *s, struct sh_command *c, struct sh_inners *in, const struct sh_word *w, size_t at)
+static int shell_script(struct sh *s, struct sh_command *c, struct sh_inners *in,
+	const struct sh_word *w, size_t at)
 {
 	const char *t = !strncmp(w->text, "--command=", 10) ? w->text + 10 : w->text;
 	struct sh_data d = word_data(w, t);
@@ -217,14 +218,17 @@ static int shell_script(
 
 	if (rc < 0)
 		return rc;
+	/* bash -c {echo,…}: written for a program that splits its words in another way */
+	if (!strcmp(t, "echo") && at + 1 < c->args.n)
+		t = sh_join_words(s, &c->args, at, c->args.n, ' ').text;
 	x = sh_inner_add(s, in, t);
 	if (!x)
 		return 0;
 	x->bias = (struct sh_data){.taint = d.taint, .from = d.from, .url = d.url};
 	/* $0 is the first word behind the script */
 	x->has_params = true;
-	x->params = (struct sh_words){.v = c->args.v + at + 2,
-		.n = c->args.n > at + 2 ? c->args.n - at - 2 : 0};
+	x->params = (struct sh_words){
+		.v = c->args.v + at + 2, .n = c->args.n > at + 2 ? c->args.n - at - 2 : 0};
 	return 0;
 }
 
@@ -420,8 +424,8 @@ static int special(struct sh *s, struct sh_command *c, struct sh_inners *in, boo
 	if (!strcmp(p, "chroot"))
 		return quoted_inner(s, c, in, past_options(c, 1, "") + 1, SH_ROOT);
 	if (sh_is(p, "|nsenter|systemd-run|start-stop-daemon|"))
-		return quoted_inner(
-			s, c, in, past_options(c, 1, strcmp(p, "nsenter") != 0 ? "puEM" : "tSG"), 0);
+		return quoted_inner(s, c, in,
+			past_options(c, 1, strcmp(p, "nsenter") != 0 ? "puEM" : "tSG"), 0);
 	*hit = false;
 	return 0;
 }

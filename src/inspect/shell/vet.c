@@ -75,8 +75,8 @@ static double arg_number(const struct bawn_rule *r, const char *key, double othe
 /* The conditions that a rule can name in `check`. */
 static bool agrees(const struct bawn_rule *r, const char *line)
 {
-	static const char *const runs[] = {"exec", "eval", "system(", "subprocess", "popen", "spawn",
-		"compile(", "__import__", "Function(", "passthru", "`", NULL};
+	static const char *const runs[] = {"exec", "eval", "system(", "subprocess", "popen",
+		"spawn", "compile(", "__import__", "Function(", "passthru", "`", NULL};
 	const char *name = bawn_rule_str(&bawn_rules_command, r->check);
 
 	if (!strcmp(name, "also-runs")) {
@@ -128,8 +128,7 @@ static int match(struct sh *s, const struct sh_command *c, const char *line)
 	return bawn_rules_match(s->scan, &bawn_rules_command, line, n, hit, &run, s->err);
 }
 
-int sh_vet_fact(
-	struct sh *s, const struct sh_command *c, const char *what, const char *word)
+int sh_vet_fact(struct sh *s, const struct sh_command *c, const char *what, const char *word)
 {
 	char *t = bawn_arena_printf(s->a, "%s %s", what, word);
 
@@ -154,14 +153,16 @@ static bool starts(const char *t, const char *const *list)
 /* What people put into the files that a login reads. */
 static bool usual_setup(const struct sh_data *d)
 {
-	static const char *const usual[] = {"export ", "alias ", "eval ", "source ", ". ", "PATH=",
-		"#", "[ ", "[[ ", "if ", "fi", "then", "else", "autoload", "bind", "setopt", "PS1",
-		"shopt", "unalias", "umask", "ulimit", "HIST", "complete ", "compinit", "zstyle",
-		"plugins", "ZSH", "fpath", "test ", "command -v", "set -o", "function ", "}", " ",
-		"\t", "\n", "$(", "\"$(", NULL};
+	static const char *const usual[] = {"export ", "alias ", "eval ", "source ", ". ",
+		"PATH=", "#", "[ ", "[[ ", "if ", "fi", "then", "else", "autoload", "bind",
+		"setopt", "PS1", "shopt", "unalias", "umask", "ulimit", "HIST", "complete ",
+		"compinit", "zstyle", "plugins", "ZSH", "fpath", "test ", "command -v", "set -o",
+		"function ", "}", " ", "\t", "\n", "$(", "\"$(", NULL};
+	static const char *const unusual[] = {
+		"curl ", "wget ", "/dev/tcp", "base64", "nc ", "LD_PRELOAD", "alias sudo=", NULL};
 	const char *p = d->text;
 
-	if (!d->known || !d->len)
+	if (!d->known || !d->len || !p)
 		return true;
 	while (p && *p) {
 		if (!starts(p, usual) && !strchr("\n", *p))
@@ -169,10 +170,11 @@ static bool usual_setup(const struct sh_data *d)
 		p = strchr(p, '\n');
 		p = p ? p + 1 : NULL;
 	}
-	return !strstr(d->text, "curl ") && !strstr(d->text, "wget ") &&
-	       !strstr(d->text, "/dev/tcp") && !strstr(d->text, "base64") &&
-	       !strstr(d->text, "nc ") && !strstr(d->text, "LD_PRELOAD") &&
-	       !strstr(d->text, "alias sudo=");
+	for (size_t i = 0; unusual[i]; i++) {
+		if (strstr(d->text, unusual[i]))
+			return false;
+	}
+	return true;
 }
 
 /* ~/.bashrc and its kin: it depends on what is put there. */
@@ -222,7 +224,8 @@ static int vet_writes(struct sh *s, const struct sh_command *c)
 
 static int vet_sets(struct sh *s, const struct sh_command *c)
 {
-	bool export = c->args.n && sh_is(c->args.v[0].text, "|export|declare|typeset|readonly|env|");
+	bool export =
+		c->args.n && sh_is(c->args.v[0].text, "|export|declare|typeset|readonly|env|");
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < c->assigns.n; i++)
@@ -240,9 +243,10 @@ static int vet_input(struct sh *s, const struct sh_command *c)
 	const char *p = c->args.n ? c->args.v[0].text : "", *what;
 
 	if (!c->in.len || c->in.len > LINE_MAX_LEN ||
-		!sh_is(p, "|mysql|mariadb|psql|sqlite3|mongo|mongosh|redis-cli|ftp|sftp|tftp|telnet|"
-			  "lftp|smbclient|ed|ex|fdisk|parted|crontab|chpasswd|passwd|gdb|at|batch|"
-			  "launchctl|debugfs|"))
+		!sh_is(p,
+			"|mysql|mariadb|psql|sqlite3|mongo|mongosh|redis-cli|ftp|sftp|tftp|telnet|"
+			"lftp|smbclient|ed|ex|fdisk|parted|crontab|chpasswd|passwd|gdb|at|batch|"
+			"launchctl|debugfs|"))
 		return 0;
 	what = bawn_arena_printf(s->a, "@input %s", p);
 	return what ? sh_vet_fact(s, c, what, c->in.text) : sh_no_memory(s);

@@ -65,7 +65,8 @@ TEST(a_string_without_end_does_not_swallow_the_rest)
 
 	CHECK(TAME, "\x1b]0;no end\nvisible", "\nvisible");
 	memset(in, 'x', sizeof(in));
-	memcpy(in, "\x1bP", 2);
+	in[0] = '\x1b';
+	in[1] = 'P';
 	bawn_escape_init(&e, TAME);
 	bawn_escape_feed(&e, in, sizeof(in), &out);
 	bawn_escape_end(&e, &out);
@@ -79,16 +80,10 @@ TEST(queries_modes_and_windows_are_taken_out)
 		"\x1b[8;1;1t", "\x1b[?1049h", "\x1b[?1000h", "\x1b[?1006h", "\x1b[?2004l",
 		"\x1b[?25l", "\x1b[2J", "\x1b[3J", "\x1b[H", "\x1b[1;1H", "\x1b[s", "\x1b[u",
 		"\x1b[5i", "\x1b[>4;2m", "\x1b[?4m", "\x1b[1;5r", "\x1b[99b", "\x1b[!p", "\x1b[1 q",
-		"\x1b[2L", "\x1b[2M", "\x1b[2P", "\x1b[2S", "\x1b[2T",
-		"\x1b"
-		"7",
-		"\x1b"
-		"8",
-		"\x1b"
-		"c",
-		"\x1b=", "\x1b>", "\x1b(0", "\x1b)B", "\x1b%G", "\x1b#8", "\x1bM", "\x1bZ", "\x0e",
-		"\x0f", "\x05", "\a", "\x0b", "\x0c", "\x7f", "\x9b", "\x9d", "\xc2\x9b",
-		"\xc2\x90"};
+		"\x1b[2L", "\x1b[2M", "\x1b[2P", "\x1b[2S", "\x1b[2T", "\x1b\x37", "\x1b\x38",
+		"\x1b\x63", "\x1b=", "\x1b>", "\x1b(0", "\x1b)B", "\x1b%G", "\x1b#8", "\x1bM",
+		"\x1bZ", "\x0e", "\x0f", "\x05", "\a", "\x0b", "\x0c", "\x7f", "\x9b", "\x9d",
+		"\xc2\x9b", "\xc2\x90"};
 
 	for (size_t i = 0; i < sizeof(acting) / sizeof(acting[0]); i++) {
 		char in[32];

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 
+#include "base/io.h"
 #include "harness.h"
 #include "inspect/inspector.h"
 
@@ -69,6 +72,39 @@ TEST(one_child_serves_many)
 	ASSERT_EQ(bawn_inspector_pid(i), pid);
 }
 
+TEST(the_child_is_confined)
+{
+#ifdef BAWN_SANITIZED
+	SKIP("the sanitizers need system calls of their own");
+#else
+	struct bawn_policy p = {0};
+	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
+	_cleanup_inspector_ struct bawn_inspector *i = start(&p);
+	char path[64], text[4096];
+	int r;
+
+	/* it has answered, so it is past all that */
+	submit(i, "echo", 4);
+	(void)collect(i, a);
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)bawn_inspector_pid(i));
+	r = bawn_read_small(AT_FDCWD, path, text, sizeof(text));
+	ASSERT_TRUE(r > 0);
+	ASSERT_TRUE(strstr(text, "\nSeccomp:\t2\n") != NULL);
+	ASSERT_TRUE(strstr(text, "\nNoNewPrivs:\t1\n") != NULL);
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)bawn_inspector_pid(i));
+	if (geteuid() == 0) {
+		DIR *d = opendir(path);
+		size_t n = 0;
+
+		ASSERT_TRUE(d != NULL);
+		while (readdir(d)) /* NOLINT(concurrency-mt-unsafe): no threads */
+			n++;
+		(void)closedir(d);
+		ASSERT_EQ(n, 3); /* . and .. and the socket */
+	}
+#endif
+}
+
 TEST(a_dead_child_is_a_finding_and_the_next_one_works)
 {
 	struct bawn_policy p = {0};
@@ -81,6 +117,20 @@ TEST(a_dead_child_is_a_finding_and_the_next_one_works)
 	f = collect(i, a);
 	ASSERT_TRUE(has(&f, "budget"));
 	ASSERT_EQ(f.v[0].end, 4);
+	submit(i, "echo", 4);
+	f = collect(i, a);
+	ASSERT_TRUE(!has(&f, "budget"));
+}
+
+TEST(one_that_was_dismissed_comes_back)
+{
+	struct bawn_policy p = {0};
+	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
+	_cleanup_inspector_ struct bawn_inspector *i = start(&p);
+	struct bawn_findings f;
+
+	bawn_inspector_dismiss(i);
+	bawn_inspector_dismiss(i);
 	submit(i, "echo", 4);
 	f = collect(i, a);
 	ASSERT_TRUE(!has(&f, "budget"));

@@ -45,14 +45,19 @@ static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 static void base64(const char *in, size_t n, const char *last_two, char *out)
 {
 	for (size_t i = 0; i < n; i += 3) {
-		unsigned v = (unsigned char)in[i] << 16;
+		unsigned v = (unsigned)(unsigned char)in[i] << 16;
 
 		v |= i + 1 < n ? (unsigned)(unsigned char)in[i + 1] << 8 : 0;
 		v |= i + 2 < n ? (unsigned char)in[i + 2] : 0;
 		for (unsigned k = 0; k < 4; k++) {
 			unsigned d = v >> (18 - 6 * k) & 63;
 
-			*out++ = i + k > n ? '=' : d > 61 ? last_two[d - 62] : alphabet[d];
+			*out = alphabet[d];
+			if (i + k > n)
+				*out = '=';
+			else if (d > 61)
+				*out = last_two[d - 62];
+			out++;
 		}
 	}
 	*out = '\0';
@@ -199,7 +204,7 @@ TEST(inside_a_terminal_escape_and_split_by_one)
 	base64(SECRET, strlen(SECRET), "+/", enc);
 	(void)snprintf(text, sizeof(text), "\x1b]52;c;%s\a", enc);
 	must_str(SECRET, text, "clipboard");
-	(void)snprintf(text, sizeof(text), "%.10s\x1b]0;title\a%s", WORDS, WORDS + 10);
+	(void)snprintf(text, sizeof(text), "%.10s\x1b]0;title\a%s", WORDS, &WORDS[10]);
 	must_str(WORDS, text, "split by a title");
 }
 
@@ -250,6 +255,56 @@ TEST(a_long_value_is_found_by_its_pieces)
 	part[192] = '\0';
 	ASSERT_TRUE(find(value, part, 192).n >= 1);
 	ASSERT_TRUE(find(value, value, sizeof(value) - 1).n >= 1);
+}
+
+/* What xxd, hexdump -C, hexdump and od -c make of "key=" SECRET "\n". */
+TEST(dumps)
+{
+	must_str(SECRET,
+		"00000000: 6b65 793d 6b54 392d 7651 325f 784c 3721  key=kT9-vQ2_xL7!\n"
+		"00000010: 6d42 347a 5238 2b77 4e35 7948 332f 634a  mB4zR8+wN5yH3/cJ\n"
+		"00000020: 3670 4431 0a                             6pD1.\n",
+		"xxd");
+	must_str(SECRET,
+		"00000000  6b 65 79 3d 6b 54 39 2d  76 51 32 5f 78 4c 37 21  |key=kT9-vQ2_xL7!|\n"
+		"00000010  6d 42 34 7a 52 38 2b 77  4e 35 79 48 33 2f 63 4a  |mB4zR8+wN5yH3/cJ|\n"
+		"00000020  36 70 44 31 0a                                    |6pD1.|\n",
+		"hexdump -C");
+	must_str(SECRET,
+		"0000000 656b 3d79 546b 2d39 5176 5f32 4c78 2137\n"
+		"0000010 426d 7a34 3852 772b 354e 4879 2f33 4a63\n"
+		"0000020 7036 3144 000a\n0000025\n",
+		"hexdump");
+	must_str(SECRET,
+		"0000000   k   e   y   =   k   T   9   -   v   Q   2   _   x   L   7   !\n"
+		"0000020   m   B   4   z   R   8   +   w   N   5   y   H   3   /   c   J\n"
+		"0000040   6   p   D   1  \\n\n0000045\n",
+		"od -c");
+}
+
+TEST(a_key_file_with_line_numbers)
+{
+	static const char head[] = "-----BEGIN PRIVATE KEY-----\n",
+			  tail[] = "-----END PRIVATE KEY-----\n";
+	char key[1200] = "", numbered[1600] = "";
+	size_t n = 0, m = 0;
+
+	n += (size_t)snprintf(key, sizeof(key), "%s", head);
+	m += (size_t)snprintf(numbered, sizeof(numbered), "     1\t%s", head);
+	for (unsigned line = 0; line < 12; line++) {
+		char body[65];
+
+		for (unsigned i = 0; i < 64; i++)
+			body[i] = alphabet[(line * 64 + i) * (line * 64 + i + 7) % 61];
+		body[64] = '\0';
+		n += (size_t)snprintf(key + n, sizeof(key) - n, "%s\n", body);
+		m += (size_t)snprintf(
+			numbered + m, sizeof(numbered) - m, "    %2u\t%s\n", line + 2, body);
+	}
+	(void)snprintf(key + n, sizeof(key) - n, "%s", tail);
+	ASSERT_TRUE(find(key, numbered, m).n >= 1);
+	/* another key has the same header */
+	ASSERT_EQ(find(key, head, sizeof(head) - 1).n, 0);
 }
 
 TEST(windows_report_once)

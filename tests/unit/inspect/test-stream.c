@@ -7,7 +7,7 @@
 #define TOKEN   \
 	"sk_li" \
 	"ve_9fK2mQ7xVb3LtR8wZc5YhN4p"
-#define WINDOW   65536u
+#define WINDOW   ((size_t)65536)
 #define PLAIN(n) ((n) % 61 ? 'a' + (char)((n) % 13) : ' ')
 
 static struct bawn_stream *open_stream(enum bawn_leak_action leaks)
