@@ -21,7 +21,7 @@
 #include "inspect/rules.h"
 #include "inspect/scan.h"
 
-#define WINDOW   65536u
+#define WINDOW   ((size_t)65536)
 #define RUNS_MAX 10000u
 
 static const struct bawn_policy policy; /* nothing is set */

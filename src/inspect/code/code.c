@@ -12,6 +12,7 @@
 
 #include "inspect/detectors.h"
 #include "inspect/rules.h"
+#include "inspect/scan.h"
 
 #define LEARN       2  /* walks before the one that counts: from callers to functions and back */
 #define REPEATS_MAX 20 /* findings of one rule in one file */
@@ -174,6 +175,7 @@ static int inspect(struct bawn_scan *s, const struct bawn_subject *sub, struct b
 		.front = front_for(lang),
 		.text = sub->text,
 		.len = (uint32_t)sub->len,
+		.inner = s->depth > 0,
 	};
 	int r;
 

@@ -269,6 +269,7 @@ struct code_walk {
 	bool last;   /* the second walk: events are written */
 	bool spent;  /* out of budget */
 	bool failed; /* out of memory */
+	bool inner;  /* found inside something else: no file of its own */
 	bool errors; /* the tree has errors */
 	uint32_t scope;
 	uint8_t parent; /* kind of the node above the one that is left */

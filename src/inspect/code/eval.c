@@ -78,7 +78,7 @@ static struct code_val ident(struct code_walk *w, uint32_t start, uint32_t end)
 {
 	const char *s = w->text + start;
 	size_t len = end - start;
-	const struct code_var *var = code_var_find(w, s, len);
+	const struct code_var *var = len < 256 ? code_var_find(w, s, len) : NULL;
 	struct code_val v = {.name = ""};
 
 	if (var) {
@@ -117,8 +117,10 @@ static struct code_val attr(struct code_walk *w, const struct code_val *c, size_
 
 	if (!obj || !a)
 		return v;
-	whole = code_var_find(w, w->text + obj->start, a->end - obj->start);
-	if (whole && a->end - obj->start < 256) {
+	whole = a->end - obj->start < 256 /* hostile chains are long */
+			? code_var_find(w, w->text + obj->start, a->end - obj->start)
+			: NULL;
+	if (whole) {
 		v = whole->val;
 		v.var = (uint32_t)(whole - w->vars) + 1;
 		v.key = NULL;
@@ -232,7 +234,7 @@ static struct code_val index_of(struct code_walk *w, const struct code_val *c, s
 	if ((i->flags & CODE_V_NUMBER) && i->num >= 0 && (uint64_t)i->num < obj->n &&
 		!(obj->flags & CODE_V_DICT)) {
 		v = obj->items[i->num];
-		if (v.str && v.len <= 2 && obj->n >= TABLE_MIN) /* letters taken out of a table */
+		if (v.str && v.len == 1 && obj->n >= TABLE_MIN) /* letters taken out of a table */
 			v.taint |= CODE_T_HIDDEN;
 		return v;
 	}

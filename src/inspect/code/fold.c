@@ -7,13 +7,14 @@
 
 #include "inspect/code/code.h"
 
-#define TEXT_MAX ((size_t)256 << 10)
+#define TEXT_MAX   ((size_t)256 << 10)
+#define CONCAT_MAX ((size_t)16 << 10) /* each step copies: keep the sum of all steps small */
 
 static char *room(struct code_walk *w, size_t len)
 {
 	char *s;
 
-	if (len > TEXT_MAX || !bawn_scan_spend(w->scan, len / 4 + 1)) {
+	if (len > TEXT_MAX || !bawn_scan_spend(w->scan, len + 1)) {
 		w->spent = w->spent || len <= TEXT_MAX;
 		return NULL;
 	}
@@ -51,8 +52,11 @@ struct code_val code_concat(struct code_walk *w, const struct code_val *a, const
 
 	if (!a->str && !b->str)
 		return v;
-	if (n + m > TEXT_MAX)
+	if (n + m > CONCAT_MAX) { /* long enough: it does not grow any more */
+		v.str = a->str;
+		v.len = a->len;
 		return v;
+	}
 	s = room(w, n + m);
 	if (!s)
 		return v;

@@ -9,6 +9,7 @@
 #include "inspect/code/code.h"
 
 #define PUSHED       120 /* spaces in the middle of a line that move code out of sight */
+#define SHORT        60
 #define LONG_LINE    2000
 #define NAMES_MANY   12
 #define ESCAPES_MANY 80
@@ -118,6 +119,6 @@ void code_shape(struct code_walk *w)
 		code_fact(w, "hex-text");
 	if (c.line_max >= LONG_LINE)
 		code_fact(w, "long-line");
-	if (c.lines <= 60)
+	if (c.lines <= SHORT && !w->inner)
 		code_fact(w, "short");
 }
