@@ -33,12 +33,11 @@ static const char *const known[] = {"sh.rustup.rs", "rustup.rs", "get.docker.com
 	"packages.microsoft.com", "aka.ms", "dot.net", "download.docker.com", "apt.llvm.org",
 	"bootstrap.pypa.io", "pyenv.run", "repo.anaconda.com", "micro.mamba.pm", "packagecloud.io",
 	"install.determinate.systems", "setup.ohmyz.sh", "ohmyz.sh", "golang.org", "go.dev",
-	"getcomposer.org", "pypi.org", "files.pythonhosted.org", "crates.io", "gitlab.com",
-	"hashicorp.com", "releases.hashicorp.com", "amazonaws.com", "storage.googleapis.com",
-	"dl.yarnpkg.com", "yarnpkg.com", "registry.npmjs.org", "linkerd.io", "istio.io", "nvm.sh",
-	"atuin.sh", "zed.dev", "moonrepo.dev", "wasmer.io", "wasmtime.dev", "get.jetify.com",
-	"getfoundry.sh", "turso.tech", "encore.dev", "opencode.ai", "goose.ai",
-	"cloud.r-project.org"};
+	"getcomposer.org", "pythonhosted.org", "gitlab.com", "hashicorp.com",
+	"releases.hashicorp.com", "amazonaws.com", "storage.googleapis.com", "yarnpkg.com",
+	"npmjs.org", "linkerd.io", "istio.io", "nvm.sh", "atuin.sh", "zed.dev", "moonrepo.dev",
+	"wasmer.io", "wasmtime.dev", "get.jetify.com", "getfoundry.sh", "turso.tech", "encore.dev",
+	"opencode.ai", "goose.ai", "cloud.r-project.org"};
 
 bool sh_is_url(const char *word)
 {
