@@ -1,6 +1,7 @@
 # The front door; the build itself is Meson. `make help` lists what there is.
 B ?= build
 CMD ?=
+DATA ?= ../shared/data
 PREFIX ?= /usr/local
 SRC = $(shell find src include tests bench tools examples -name '*.[ch]')
 .DEFAULT_GOAL := build
@@ -21,6 +22,8 @@ bench: ## measure against the peers in one run; writes docs/BENCHMARKS.md
 	@tools/setup.sh bench
 	@$(MAKE) --no-print-directory build
 	@bench/run.py $(B)
+eval: build ## how good detection is on labelled data (DATA=folder); writes docs/DETECTION.md
+	@tools/eval.py $(B) $(DATA) --train --out docs/DETECTION.md
 asan: ## the same suite under AddressSanitizer and UBSan
 	@tools/setup.sh test
 	test -d build-asan || CC=clang meson setup build-asan -Db_sanitize=address,undefined >/dev/null
@@ -42,10 +45,9 @@ valgrind: ## unit tests of everything that makes no wall, under valgrind
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory build
 	@tools/valgrind.sh $(B)
-train: build ## train the injection model: make train DATA=…/inject.jsonl.gz (needs numpy)
-	@test -n "$(DATA)" || { echo "make train: name the labelled texts with DATA=…" >&2; exit 1; }
+train: build ## train the injection model on DATA/inject.jsonl.gz (needs numpy)
 	ninja -C $(B) --quiet tools/train/inject-features
-	tools/train/train-inject.py --data $(DATA) --own tools/train/inject-own.txt --features $(B)/tools/train/inject-features \
+	tools/train/train-inject.py --data $(DATA)/inject.jsonl.gz --own tools/train/inject-own.txt --features $(B)/tools/train/inject-features \
 	  --shapes src/inspect/inject/features.c --lexicon $(B)/src/inspect/inject-lexicon.h --out src/inspect/inject/weights.h
 format: ## rewrite sources with clang-format
 	clang-format -i $(SRC)
@@ -58,4 +60,4 @@ clean: ## remove build directories
 	rm -rf build build-asan build-fuzz build-clang
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t14
-.PHONY: build run test bench asan fuzz tidy valgrind format train format-check install clean help
+.PHONY: build run test bench eval train asan fuzz tidy valgrind format format-check install clean help

@@ -9,6 +9,7 @@ import pathlib
 import sys
 
 import audit
+import detect
 import endurance
 import files
 import globs
@@ -18,7 +19,7 @@ import startup
 from common import Bench
 
 PARTS = {"startup": startup, "endurance": endurance, "globs": globs, "files": files, "output": output,
-         "audit": audit}
+         "audit": audit, "detect": detect}
 
 
 def main():

@@ -500,6 +500,69 @@ static size_t build_database(struct compiler *c, char **ret)
 	return size;
 }
 
+/*
+ * The beginning of a database, with its own length and checksum. hs_alloc_scratch() reads no more
+ * of it but checks the sum over all; the whole database would cost more than most searches. Returns
+ * 0 if this hyperscan lays its databases out in another way: then the whole one has to do.
+ */
+#define HEAD_LEN       4096u
+#define AT_LENGTH      8u
+#define AT_SUM         24u
+#define AT_BYTECODE    36u
+#define CRC32C_REVERSE 0x82f63b78u
+
+static uint32_t crc32c(const char *p, size_t n)
+{
+	uint32_t crc = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		crc ^= (unsigned char)p[i];
+		for (int k = 0; k < 8; k++)
+			crc = crc >> 1 ^ (crc & 1 ? CRC32C_REVERSE : 0);
+	}
+	return crc;
+}
+
+static uint32_t word_at(const char *p, size_t at_byte)
+{
+	uint32_t v;
+
+	memcpy(&v, p + at_byte, sizeof(v));
+	return v;
+}
+
+static size_t scratch_size(const char *db)
+{
+	hs_scratch_t *s = NULL;
+	size_t n = 0;
+
+	if (hs_alloc_scratch((const hs_database_t *)(const void *)db, &s) == HS_SUCCESS &&
+		hs_scratch_size(s, &n) != HS_SUCCESS)
+		n = 0;
+	(void)hs_free_scratch(s);
+	return n;
+}
+
+static size_t build_head(const char *db, size_t size, char **ret)
+{
+	size_t start = size > AT_BYTECODE + 4 ? word_at(db, AT_BYTECODE) : size;
+	size_t len = start < size ? word_at(db, AT_LENGTH) : 0;
+	uint32_t head = HEAD_LEN;
+	uint32_t sum;
+
+	*ret = NULL;
+	if (len <= HEAD_LEN || len > size - start || crc32c(db + start, len) != word_at(db, AT_SUM))
+		return 0;
+	*ret = aligned_alloc(64, (start + HEAD_LEN + 63) / 64 * 64);
+	if (!*ret)
+		exit(1);
+	memcpy(*ret, db, start + HEAD_LEN);
+	sum = crc32c(*ret + start, HEAD_LEN);
+	memcpy(*ret + AT_LENGTH, &head, sizeof(head));
+	memcpy(*ret + AT_SUM, &sum, sizeof(sum));
+	return scratch_size(*ret) && scratch_size(*ret) == scratch_size(db) ? start + HEAD_LEN : 0;
+}
+
 static void put_rules(FILE *f, const struct compiler *c)
 {
 	(void)fprintf(f, "static const struct bawn_rule rules[] = {\n");
@@ -532,8 +595,9 @@ static void finish(const struct compiler *c, FILE *f, const char *path)
 static void write_set(struct compiler *c, const char *path)
 {
 	FILE *f = create(c, path);
-	char *db = NULL;
+	char *db = NULL, *head = NULL;
 	size_t size = c->n ? build_database(c, &db) : 0;
+	size_t head_size = c->n ? build_head(db, size, &head) : 0;
 
 	(void)fprintf(f, "/* Made by compile-rules. */\n#include \"inspect/rules.h\"\n\n"
 			 "static const char strings[] =\n");
@@ -545,12 +609,22 @@ static void write_set(struct compiler *c, const char *path)
 		put_bytes(f, db, size);
 		(void)fprintf(f, ";\n");
 	}
+	if (head_size) {
+		(void)fprintf(f, "static const _Alignas(64) char head[] =\n");
+		put_bytes(f, head, head_size);
+		(void)fprintf(f, ";\n");
+	}
 	(void)fprintf(f,
 		"const struct bawn_ruleset bawn_rules_%s = {\n"
 		"\t.name = \"%s\", .strings = strings, .rules = %s, .n = %zu,\n"
-		"\t.db = (const unsigned char *)%s, .db_len = %zu,\n};\n",
-		c->set, c->set, c->n ? "rules" : "NULL", c->n, c->n ? "db" : "NULL", size);
+		"\t.db = (const unsigned char *)%s, .db_len = %zu,\n"
+		"\t.head = (const unsigned char *)%s,\n};\n",
+		c->set, c->set, c->n ? "rules" : "NULL", c->n, c->n ? "db" : "NULL", size,
+		head_size ? "head"
+		: c->n    ? "db"
+			  : "NULL");
 	free(db);
+	free(head);
 	finish(c, f, path);
 }
 
@@ -586,6 +660,22 @@ static void write_deps(const struct compiler *c, const char *path, const char *o
 	finish(c, f, path);
 }
 
+static void done(struct compiler *c)
+{
+	for (size_t i = 0; i < c->n_examples; i++) {
+		free(c->examples[i].id);
+		free(c->examples[i].lang);
+		free(c->examples[i].text);
+	}
+	for (size_t i = 0; i < c->n_files; i++)
+		free(c->files[i]);
+	free(c->examples);
+	free(c->files);
+	free(c->rules);
+	free(c->flags);
+	free(c->strings.data);
+}
+
 int main(int argc, char **argv)
 {
 	struct compiler c = {.set = "compile-rules"};
@@ -606,5 +696,7 @@ int main(int argc, char **argv)
 	write_set(&c, argv[3]);
 	write_examples(&c, argv[4]);
 	write_deps(&c, argv[5], argv[3], dir);
-	return 0; /* the rest goes with the process */
+	done(&c);
+	free(dir);
+	return 0;
 }

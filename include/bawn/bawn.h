@@ -3,7 +3,8 @@
 #define BAWN_BAWN_H
 
 /*
- * bawn: run a command of an AI agent behind the strongest wall that this host can prove.
+ * bawn: vet a tool call of an AI agent, and run it behind the strongest wall that this host can
+ * prove.
  *
  * Everything the program `bawn` does is here. A function returns 0 or a negative errno; *ret is set
  * in either case where there is something to report, and is freed with bawn_report_free(). Nothing
@@ -61,6 +62,72 @@ BAWN_API int bawn_show_policy(const struct bawn_options *o, struct bawn_report *
 BAWN_API int bawn_probe_host(struct bawn_report **ret);
 /* Check the chain of an audit log (NULL: the default one). -EBADMSG when it was tampered with. */
 BAWN_API int bawn_check_audit(const char *path, struct bawn_report **ret);
+
+/*
+ * Vetting: what a command or a source file would do, what content would make an agent do, which
+ * secrets it holds. Detection runs in a child process that can do nothing but compute; a vetter is
+ * that child and the policy. It serves one buffer or one stream at a time.
+ */
+struct bawn_vetter;
+
+enum bawn_what {
+	BAWN_CONTENT, /* tool output, files, web pages */
+	BAWN_COMMAND, /* shell text */
+	BAWN_CODE     /* a source file */
+};
+
+/* What happens to secrets in a stream. */
+enum bawn_leaks {
+	BAWN_LEAKS_REPORT, /* they pass and are reported */
+	BAWN_LEAKS_REDACT, /* they are replaced by [redacted:RULE] */
+	BAWN_LEAKS_BLOCK   /* the stream ends with -EACCES */
+};
+
+#define BAWN_SHOW_HIDDEN  (1u << 0) /* zero-width, bidi and tag characters become visible */
+#define BAWN_TAME_ESCAPES (1u << 1) /* terminal escapes that act become inert */
+
+/* Set `size` to sizeof(struct bawn_vet_options); zero is a good default for the rest. */
+struct bawn_vet_options {
+	size_t size;
+	enum bawn_what what;
+	const char *name; /* path, for the mode and the language; NULL is fine */
+	const char *lang; /* "bash", "python", "go", "javascript"; NULL or "auto": by name and
+			     content */
+	const char *mode; /* "strict", "standard", "lenient"; NULL: by name */
+	/* of a stream */
+	enum bawn_leaks leaks;
+	uint32_t flags;
+	const char *const *secrets; /* known values, found encoded and split too; NULL-terminated */
+};
+
+/* Policy and tool and agent come from `o`, which needs no argv. On failure *why says so; free it.
+ */
+BAWN_API int bawn_vetter_new(
+	const struct bawn_options *o, struct bawn_vetter **ret, struct bawn_report **why);
+BAWN_API void bawn_vetter_free(struct bawn_vetter *v); /* NULL is fine */
+
+/* One buffer. 0 whatever the verdict is: bawn_report_verdict(), bawn_report_confidence(). */
+BAWN_API int bawn_vet(struct bawn_vetter *v, const struct bawn_vet_options *o, const char *bytes,
+	size_t n, struct bawn_report **ret);
+
+/*
+ * A stream of content in constant memory. bawn_vet_begin(), bawn_vet_feed() as often as there is
+ * something, bawn_vet_end(). What may be passed on goes to `output` (NULL: nowhere), which returns
+ * 0 or a negative errno. The tail that may be the beginning of a secret is held back; with `flush`
+ * (nothing more comes for now) only if it looks like one. feed returns 0; -EACCES when a secret is
+ * to be blocked; -EIO when detection failed: what it held back is lost, and the verdict is not
+ * SAFE.
+ */
+typedef int (*bawn_output)(void *data, const char *bytes, size_t n);
+BAWN_API int bawn_vet_begin(struct bawn_vetter *v, const struct bawn_vet_options *o);
+BAWN_API int bawn_vet_feed(struct bawn_vetter *v, const char *bytes, size_t n, int flush,
+	bawn_output output, void *data);
+BAWN_API int bawn_vet_end(
+	struct bawn_vetter *v, bawn_output output, void *data, struct bawn_report **ret);
+
+/* "SAFE", "SUSPICIOUS" or "MALICIOUS"; "" where nothing was vetted. */
+BAWN_API const char *bawn_report_verdict(const struct bawn_report *r);
+BAWN_API double bawn_report_confidence(const struct bawn_report *r); /* 0..1 */
 
 /* The exit status that `bawn run` would have: the command's own, or 124 timed out, 125 refused, 126
  * blocked, 127 not found, 128+N killed by signal N. */

@@ -7,20 +7,12 @@
 
 #include <bawn/bawn.h>
 
+#include "api/report.h"
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "pipeline/pipeline.h"
 
-struct bawn_report {
-	struct bawn_arena *arena;
-	struct bawn_error error;
-	int exit_status;
-	const char *limit;
-	struct bawn_buf json;
-	struct bawn_buf output[2];
-};
-
-static int report_new(struct bawn_report **ret)
+int api_report_new(struct bawn_report **ret)
 {
 	struct bawn_report *r = calloc(1, sizeof(*r));
 
@@ -32,6 +24,7 @@ static int report_new(struct bawn_report **ret)
 		return -ENOMEM;
 	}
 	r->limit = "";
+	r->verdict = "";
 	r->exit_status = BAWN_EXIT_REFUSED;
 	*ret = r;
 	return 0;
@@ -78,8 +71,7 @@ static int take_settings(
 	return 0;
 }
 
-static int make_input(
-	struct bawn_report *r, const struct bawn_options *o, struct bawn_run_input *in)
+int api_make_input(struct bawn_report *r, const struct bawn_options *o, struct bawn_run_input *in)
 {
 	bool alone = o->flags & BAWN_ALONE;
 
@@ -111,9 +103,7 @@ static int make_input(
 	return take_settings(r, o, &in->policy);
 }
 
-/* Every way to fail ends here: the report says so in both of its forms. Without a reason so far it
- * is the report itself that could not be made. */
-static int fail(struct bawn_report *r, int e)
+int api_fail(struct bawn_report *r, int e)
 {
 	if (r->error.kind == BAWN_ERR_NONE)
 		(void)bawn_fail(
@@ -133,20 +123,20 @@ int bawn_run(const struct bawn_options *o, struct bawn_report **ret)
 	struct bawn_run_input in = {0};
 	struct bawn_result result = {0};
 	struct bawn_report *r;
-	int e = report_new(ret);
+	int e = api_report_new(ret);
 
 	if (e < 0)
 		return e;
 	r = *ret;
-	e = make_input(r, o, &in);
+	e = api_make_input(r, o, &in);
 	if (e < 0)
-		return fail(r, e);
+		return api_fail(r, e);
 	e = bawn_pipeline_run(r->arena, &in, &result);
 	r->error = result.error;
 	r->exit_status = bawn_result_exit(&result);
 	r->limit = bawn_limit_name(result.outcome.limit);
 	if (bawn_result_json(&result, in.outlets.out, in.outlets.err, &r->json) < 0)
-		return fail(r, e < 0 ? e : -ENOMEM);
+		return api_fail(r, e < 0 ? e : -ENOMEM);
 	return e;
 }
 
@@ -155,47 +145,54 @@ int bawn_explain(const struct bawn_options *o, struct bawn_report **ret)
 	struct bawn_explanation ex;
 	struct bawn_run_input in = {0};
 	struct bawn_report *r;
-	int e = report_new(ret);
+	int e = api_report_new(ret);
 
 	if (e < 0)
 		return e;
 	r = *ret;
-	e = make_input(r, o, &in);
+	e = api_make_input(r, o, &in);
 	if (e < 0)
-		return fail(r, e);
+		return api_fail(r, e);
 	e = bawn_pipeline_explain(r->arena, &in, &ex);
 	r->error = ex.result.error;
 	r->exit_status = e < 0 ? bawn_result_exit(&ex.result) : 0;
 	if (bawn_result_json(&ex.result, NULL, NULL, &r->json) < 0)
-		return fail(r, e < 0 ? e : -ENOMEM);
+		return api_fail(r, e < 0 ? e : -ENOMEM);
 	return e;
 }
 
-int bawn_show_policy(const struct bawn_options *o, struct bawn_report **ret)
+int api_load_policy(
+	struct bawn_report *r, const struct bawn_options *o, const struct bawn_policy **ret)
 {
 	const char *const nothing[] = {"true", NULL};
-	const struct bawn_policy *p = NULL;
 	const struct bawn_call *c = NULL;
 	struct bawn_run_input in = {0};
-	struct bawn_report *r;
-	int e = report_new(ret);
+	int e = api_make_input(r, o, &in);
 
-	if (e < 0)
-		return e;
-	r = *ret;
-	e = make_input(r, o, &in);
 	if (!in.call.argv)
 		in.call.argv = nothing;
 	if (e >= 0)
 		e = bawn_call_make(r->arena, &in.call, &c, &r->error);
-	if (e >= 0) {
-		in.policy.workspace = c->workspace;
-		e = bawn_policy_load(r->arena, &in.policy, &p, &r->error);
-	}
+	if (e < 0)
+		return e;
+	in.policy.workspace = c->workspace;
+	return bawn_policy_load(r->arena, &in.policy, ret, &r->error);
+}
+
+int bawn_show_policy(const struct bawn_options *o, struct bawn_report **ret)
+{
+	const struct bawn_policy *p = NULL;
+	struct bawn_report *r;
+	int e = api_report_new(ret);
+
+	if (e < 0)
+		return e;
+	r = *ret;
+	e = api_load_policy(r, o, &p);
 	if (e >= 0)
 		e = bawn_policy_show(p, true, &r->json);
 	if (e < 0)
-		return fail(r, e);
+		return api_fail(r, e);
 	r->exit_status = 0;
 	return 0;
 }
@@ -210,7 +207,7 @@ int bawn_probe_host(struct bawn_report **ret)
 {
 	const struct bawn_backend *be;
 	struct bawn_report *r;
-	int e = report_new(ret);
+	int e = api_report_new(ret);
 
 	if (e < 0)
 		return e;
@@ -222,7 +219,7 @@ int bawn_probe_host(struct bawn_report **ret)
 
 		e = be->probe(&probe, &r->error);
 		if (e < 0)
-			return fail(r, e);
+			return api_fail(r, e);
 		bawn_buf_printf(&r->json, "%s{\"name\":\"%s\"", i ? "," : "", be->name);
 		put_text(&r->json, "version", probe.version);
 		put_text(&r->json, "reason", probe.reason);
@@ -237,7 +234,7 @@ int bawn_probe_host(struct bawn_report **ret)
 	}
 	bawn_buf_puts(&r->json, "]}");
 	if (r->json.failed)
-		return fail(r, r->json.failed);
+		return api_fail(r, r->json.failed);
 	r->exit_status = 0;
 	return 0;
 }
@@ -246,7 +243,7 @@ int bawn_check_audit(const char *path, struct bawn_report **ret)
 {
 	struct bawn_audit_report au = {0};
 	struct bawn_report *r;
-	int e = report_new(ret);
+	int e = api_report_new(ret);
 
 	if (e < 0)
 		return e;
@@ -254,7 +251,7 @@ int bawn_check_audit(const char *path, struct bawn_report **ret)
 	e = bawn_audit_verify(
 		path ? path : bawn_audit_default_path(r->arena), NULL, &au, &r->error);
 	if (e < 0 && e != -EBADMSG)
-		return fail(r, e);
+		return api_fail(r, e);
 	if (e == -EBADMSG)
 		(void)bawn_fail(&r->error, BAWN_ERR_AUDIT, e, "%s", au.problem);
 	bawn_buf_printf(&r->json,
@@ -264,7 +261,7 @@ int bawn_check_audit(const char *path, struct bawn_report **ret)
 	put_text(&r->json, "problem", au.problem);
 	bawn_buf_puts(&r->json, "}");
 	if (r->json.failed)
-		return fail(r, r->json.failed);
+		return api_fail(r, r->json.failed);
 	r->exit_status = e < 0 ? 1 : 0;
 	return e;
 }
@@ -287,6 +284,16 @@ const char *bawn_report_error_kind(const struct bawn_report *r)
 const char *bawn_report_limit(const struct bawn_report *r)
 {
 	return r->limit;
+}
+
+const char *bawn_report_verdict(const struct bawn_report *r)
+{
+	return r->verdict;
+}
+
+double bawn_report_confidence(const struct bawn_report *r)
+{
+	return r->confidence;
 }
 
 const char *bawn_report_json(const struct bawn_report *r)

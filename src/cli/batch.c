@@ -9,17 +9,22 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "inspect/inspector.h"
 #include "verdict/verdict.h"
 
 #define LINE_MAX_LEN ((size_t)256 << 20)
 #define READ_SIZE    65536u
 #define OUT_FLUSH    65536u
+#define CHUNK        65536u /* of content, as large as a window */
 
 struct batch {
 	struct cli *cli;
 	const struct bawn_policy *policy;
 	enum bawn_kind kind;
+	unsigned detect;
+	struct bawn_inspector *inspector;
 	struct bawn_buf in;
+	size_t looked; /* bytes of `in` that hold no end of a line */
 	bool failed;
 };
 
@@ -66,6 +71,26 @@ static void put_verdict(struct batch *b, json_t *id, const struct bawn_verdict *
 	free(text);
 }
 
+/* Content that does not fit one window goes through several. */
+static int vet_stream(struct batch *b, const struct bawn_subject *sub, struct bawn_arena *a,
+	struct bawn_findings *found, struct bawn_error *err)
+{
+	struct bawn_stream_options o = {.like = *sub, .findings_only = true};
+	int r = bawn_inspector_stream(b->inspector, &o, err);
+
+	for (size_t at = 0; r >= 0 && at < sub->len;) {
+		struct bawn_stream_chunk c = {.bytes = sub->text + at, .n = sub->len - at};
+
+		if (c.n > CHUNK)
+			c.n = CHUNK;
+		at += c.n;
+		c.last = at == sub->len;
+		r = bawn_inspector_filter(b->inspector, &c, a, NULL, found, err);
+	}
+	/* a child that failed left a finding that says so */
+	return r == -EIO && found->n ? 0 : r;
+}
+
 static int vet(struct batch *b, json_t *id, struct bawn_subject *sub, struct bawn_error *err)
 {
 	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
@@ -75,9 +100,15 @@ static int vet(struct batch *b, json_t *id, struct bawn_subject *sub, struct baw
 
 	if (!a)
 		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
-	r = bawn_scan_subject(a, b->policy, sub, &found, err);
+	if (sub->kind == BAWN_KIND_TEXT && sub->len > CHUNK) {
+		r = vet_stream(b, sub, a, &found, err);
+	} else {
+		r = bawn_inspector_submit(b->inspector, sub, err);
+		if (!r)
+			r = bawn_inspector_collect(b->inspector, a, &found, err);
+	}
 	if (!r)
-		r = bawn_verdict_make(b->policy, &found, &v, err);
+		r = bawn_verdict_make(b->policy, NULL, &found, &v, err);
 	if (r < 0)
 		return put_error(b, id, err->msg);
 	put_verdict(b, id, &v);
@@ -94,7 +125,7 @@ static int one_line(struct batch *b, const char *line, size_t len, struct bawn_e
 	const char *lang = json_string_value(json_object_get(o, "lang"));
 	struct bawn_subject sub = {
 		.kind = b->kind,
-		.detect = BAWN_DETECT_ALL,
+		.detect = b->detect,
 		.last = true,
 	};
 
@@ -121,7 +152,8 @@ static int lines(struct batch *b, bool last, struct bawn_error *err)
 
 	while (!r && at < b->in.len) {
 		const char *line = b->in.data + at;
-		const char *end = memchr(line, '\n', b->in.len - at);
+		size_t from = b->looked > at ? b->looked : at;
+		const char *end = memchr(b->in.data + from, '\n', b->in.len - from);
 		size_t len = end ? (size_t)(end - line) : b->in.len - at;
 
 		if (!end && !last)
@@ -132,14 +164,16 @@ static int lines(struct batch *b, bool last, struct bawn_error *err)
 		if (!r && b->cli->out.len >= OUT_FLUSH)
 			r = cli_flush(b->cli, err);
 	}
-	memmove(b->in.data, b->in.data + at, b->in.len - at);
+	if (at)
+		memmove(b->in.data, b->in.data + at, b->in.len - at);
 	b->in.len -= at;
+	b->looked = b->in.len;
 	return r ? r : cli_flush(b->cli, err);
 }
 
 static int read_some(struct batch *b, struct bawn_error *err)
 {
-	char chunk[READ_SIZE / 8];
+	static char chunk[READ_SIZE];
 	ssize_t n;
 
 	do
@@ -154,10 +188,10 @@ static int read_some(struct batch *b, struct bawn_error *err)
 	return n > 0;
 }
 
-int cli_batch(
-	struct cli *cli, const struct bawn_policy *p, const char *what, struct bawn_error *err)
+int cli_batch(struct cli *cli, const struct bawn_policy *p, const char *what, unsigned detect,
+	struct bawn_error *err)
 {
-	struct batch b = {.cli = cli, .policy = p, .in = {.max = LINE_MAX_LEN}};
+	struct batch b = {.cli = cli, .policy = p, .detect = detect, .in = {.max = LINE_MAX_LEN}};
 	int r;
 
 	if (!strcmp(what, "command"))
@@ -169,6 +203,9 @@ int cli_batch(
 	else
 		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
 			"option '--batch' takes command, content or code, not '%s'", what);
+	r = bawn_inspector_new(p, &b.inspector, err);
+	if (r < 0)
+		return r;
 	do {
 		r = read_some(&b, err);
 		if (r >= 0) {
@@ -178,5 +215,6 @@ int cli_batch(
 		}
 	} while (r > 0);
 	bawn_buf_done(&b.in);
+	b.inspector = bawn_inspector_free(b.inspector);
 	return r < 0 ? r : b.failed ? CLI_EXIT_USAGE : 0;
 }

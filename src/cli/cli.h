@@ -95,13 +95,18 @@ struct cli {
 	uint64_t last;
 	bool follow;
 	/* inspect, verify */
-	const char *batch;
+	const char *batch, *mode, *detect, *lang;
+	bool redact, sarif;
 };
 
 /* main.c */
 extern const struct cli_cmd *const cli_verbs[]; /* ends with NULL */
 /* Write cli->out to standard output and empty it. */
 int cli_flush(struct cli *cli, struct bawn_error *err);
+/* The same when it has grown large, for verbs that print as they go. */
+int cli_drain(struct cli *cli, struct bawn_error *err);
+/* Write to standard error at once: only for what a person at a terminal looks at meanwhile. */
+void cli_progress(struct cli *cli, const struct bawn_buf *text);
 /* A variable of the caller's environment, NULL if it is not set. */
 const char *cli_env(const struct cli *cli, const char *name);
 /* One line about something that went wrong, for standard error. */
@@ -123,8 +128,11 @@ int cli_add_setting(struct cli *cli, const char *key, const char *value, const c
 unsigned cli_distance(const char *a, const char *b);
 
 /* batch.c: `inspect --batch command|content|code`, JSON lines in, JSON lines out */
-int cli_batch(
-	struct cli *cli, const struct bawn_policy *p, const char *what, struct bawn_error *err);
+int cli_batch(struct cli *cli, const struct bawn_policy *p, const char *what, unsigned detect,
+	struct bawn_error *err);
+
+/* cmd_inspect.c: shared with verify */
+extern const struct cli_opt cli_vet_opts[];
 
 /* run_opts.c: what describes a run */
 extern const struct cli_opt cli_policy_opts[]; /* what becomes policy */
@@ -177,4 +185,5 @@ void cli_explain_json_controls(struct bawn_buf *b, const struct bawn_explanation
 
 /* cmd_*.c */
 extern const struct cli_cmd cli_cmd_run, cli_cmd_explain, cli_cmd_doctor, cli_cmd_policy,
-	cli_cmd_audit, cli_cmd_inspect, cli_cmd_help, cli_cmd_version, cli_cmd_completion;
+	cli_cmd_audit, cli_cmd_inspect, cli_cmd_verify, cli_cmd_help, cli_cmd_version,
+	cli_cmd_completion;

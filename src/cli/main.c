@@ -14,10 +14,13 @@
 #include "base/io.h"
 #include "cli/cli.h"
 
+#define OUT_LARGE 65536u
+
 const struct cli_cmd *const cli_verbs[] = {
 	&cli_cmd_run,
 	&cli_cmd_explain,
 	&cli_cmd_inspect,
+	&cli_cmd_verify,
 	&cli_cmd_doctor,
 	&cli_cmd_policy,
 	&cli_cmd_audit,
@@ -59,6 +62,17 @@ int cli_flush(struct cli *cli, struct bawn_error *err)
 		return 0;
 	errno = -r;
 	return bawn_fail(err, BAWN_ERR_INTERNAL, r, "writing to standard output: %m");
+}
+
+int cli_drain(struct cli *cli, struct bawn_error *err)
+{
+	return cli->out.len >= OUT_LARGE || cli->out.failed ? cli_flush(cli, err) : 0;
+}
+
+void cli_progress(struct cli *cli, const struct bawn_buf *text)
+{
+	(void)cli;
+	(void)bawn_write_all(STDERR_FILENO, text->data, text->len);
 }
 
 static void flush_say(struct cli *cli)

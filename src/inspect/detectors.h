@@ -6,9 +6,10 @@
 #include "inspect/inspect.h"
 
 extern const struct bawn_detector
-	bawn_detector_shell_rules;                     /* shell_rules.c: the policy's own rules */
-extern const struct bawn_detector bawn_detector_shell; /* shell/: what a command would do */
-extern const struct bawn_detector bawn_detector_code;  /* code/: what a source file would do */
+	bawn_detector_shell_rules; /* shell_rules.c: the policy's own rules */
+extern const struct bawn_detector bawn_detector_operator; /* operator.c: rules of the policy */
+extern const struct bawn_detector bawn_detector_shell;    /* shell/: what a command would do */
+extern const struct bawn_detector bawn_detector_code;     /* code/: what a source file would do */
 extern const struct bawn_detector
 	bawn_detector_inject; /* inject/: instructions aimed at an agent */
 extern const struct bawn_detector bawn_detector_secret; /* secret/: credentials */

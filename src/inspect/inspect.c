@@ -2,35 +2,20 @@
 /* All detectors in order, and the names of things. */
 #include "inspect/inspect.h"
 
-#include <string.h>
-
 #include "inspect/detectors.h"
 
 static const struct bawn_detector *const detectors[] = {
 	&bawn_detector_shell_rules,
+	&bawn_detector_operator,
+	&bawn_detector_secret,
+	&bawn_detector_code,
+	&bawn_detector_shell,
 	&bawn_detector_inject,
 };
 
 const struct bawn_detector *bawn_detector_at(size_t i)
 {
 	return i < sizeof(detectors) / sizeof(detectors[0]) ? detectors[i] : NULL;
-}
-
-int bawn_inspect_call(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_call *c,
-	struct bawn_findings *out, struct bawn_error *err)
-{
-	struct bawn_subject sub = {
-		.kind = BAWN_KIND_COMMAND,
-		.lang = BAWN_LANG_BASH,
-		.detect = BAWN_DETECT_ALL,
-		.name = c->tool,
-		.argv = c->argv,
-		.text = c->text,
-		.len = strlen(c->text),
-		.last = true,
-	};
-
-	return bawn_scan_subject(a, p, &sub, out, err);
 }
 
 const char *bawn_severity_name(enum bawn_severity s)

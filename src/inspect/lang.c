@@ -152,9 +152,18 @@ int bawn_lang_from_name(const char *name, enum bawn_lang *ret)
 	return -EINVAL;
 }
 
+/* NULL if it has none. */
+static const char *extension_of(const char *name)
+{
+	const char *slash = name ? strrchr(name, '/') : NULL;
+	const char *base = slash ? slash + 1 : name;
+
+	return base && *base ? strrchr(base + 1, '.') : NULL;
+}
+
 static enum bawn_lang by_extension(const char *name)
 {
-	const char *dot = name ? strrchr(name, '.') : NULL;
+	const char *dot = extension_of(name);
 
 	for (size_t i = 0; dot && i < sizeof(extensions) / sizeof(extensions[0]); i++)
 		if (!strcmp(dot + 1, extensions[i].ext))
@@ -225,10 +234,14 @@ static enum bawn_lang by_content(const char *text, size_t len)
 enum bawn_lang bawn_lang_guess(const char *name, const char *text, size_t len)
 {
 	enum bawn_lang l = by_extension(name);
+	const char *dot = extension_of(name);
 
 	if (len > LOOK_AT)
 		len = LOOK_AT;
 	if (l == BAWN_LANG_AUTO)
 		l = by_first_line(text, len);
-	return l == BAWN_LANG_AUTO ? by_content(text, len) : l;
+	/* an extension that is none of ours names another language */
+	if (l == BAWN_LANG_AUTO && (!dot || !strcmp(dot, ".txt")))
+		l = by_content(text, len);
+	return l;
 }

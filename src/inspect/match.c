@@ -22,12 +22,16 @@
 #define TEXT_MAX    ((size_t)1 << 30)
 #define HIT_COST    64 /* of the budget, for a hit that has to be confirmed */
 
+struct compiled {
+	pcre2_code *code;
+};
+
 /* What this process made of a set. */
 struct state {
 	const struct bawn_ruleset *set;
-	pcre2_code **codes; /* per rule, made when needed */
-	uint32_t *next;     /* per rule: the first start that was not tried yet in this search */
-	uint32_t *touched;  /* rules with next != 0 */
+	struct compiled *codes; /* per rule, made when needed */
+	uint32_t *next;    /* per rule: the first start that was not tried yet in this search */
+	uint32_t *touched; /* rules with next != 0 */
 	uint32_t n_touched;
 };
 
@@ -66,7 +70,7 @@ static int start_pcre(void)
 static int state_for(const struct bawn_ruleset *set, struct state **ret, struct bawn_error *err)
 {
 	struct state *st = cache.sets;
-	const hs_database_t *db = (const hs_database_t *)(const void *)set->db;
+	const hs_database_t *db = (const hs_database_t *)(const void *)set->head;
 
 	for (size_t i = 0; i < cache.n; i++, st++)
 		if (st->set == set) {
@@ -102,10 +106,10 @@ static const pcre2_code *code_for(struct state *st, uint32_t i)
 	PCRE2_SIZE where = 0;
 	int number = 0;
 
-	if (!st->codes[i])
-		st->codes[i] = pcre2_compile((PCRE2_SPTR)bawn_rule_str(st->set, r->pattern),
+	if (!st->codes[i].code)
+		st->codes[i].code = pcre2_compile((PCRE2_SPTR)bawn_rule_str(st->set, r->pattern),
 			PCRE2_ZERO_TERMINATED, flags, &number, &where, NULL);
-	return st->codes[i];
+	return st->codes[i].code;
 }
 
 static int add_match(struct search *s, uint32_t i, const struct bawn_match *m)
@@ -127,7 +131,7 @@ static int confirm(struct search *s, uint32_t i, size_t from, size_t to, struct 
 {
 	const pcre2_code *code = code_for(s->st, i);
 	size_t end = s->len - to > AHEAD ? to + AHEAD : s->len;
-	unsigned group = s->st->set->rules[i].group;
+	size_t group = s->st->set->rules[i].group;
 	const PCRE2_SIZE *v = pcre2_get_ovector_pointer(cache.data);
 	int r;
 

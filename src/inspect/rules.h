@@ -55,6 +55,7 @@ struct bawn_ruleset {
 	uint32_t n;
 	const unsigned char *db; /* hyperscan database, block mode, as it lies in memory */
 	size_t db_len;
+	const unsigned char *head; /* as much of it as tells how much scratch space it needs */
 };
 
 extern const struct bawn_ruleset bawn_rules_command, bawn_rules_code, bawn_rules_inject,

@@ -6,11 +6,13 @@
 #include "inspect/scan.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define BUDGET_FLOOR  ((uint64_t)16 << 20)
 #define BUDGET_FACTOR 512
 #define NESTED_MAX    8
 #define FINDINGS_MAX  4096
+#define LOOK_BACK     16
 
 struct bawn_arena *bawn_scan_arena(struct bawn_scan *s)
 {
@@ -32,13 +34,34 @@ bool bawn_scan_spend(struct bawn_scan *s, uint64_t units)
 	return true;
 }
 
+/* The same rule at the same place, found in another way just before. */
+static struct bawn_finding *again(
+	const struct bawn_findings *out, const char *rule, size_t start, size_t end)
+{
+	for (size_t i = out->n; i > 0 && i + LOOK_BACK > out->n; i--) {
+		struct bawn_finding *x = &out->v[i - 1];
+
+		if (x->start == start && x->end == end && !strcmp(x->rule, rule))
+			return x;
+	}
+	return NULL;
+}
+
 int bawn_scan_report(
 	struct bawn_scan *s, const struct bawn_subject *sub, const struct bawn_finding *f)
 {
+	size_t start = s->depth ? s->start : f->start + sub->base;
+	size_t end = s->depth ? s->end : f->end + sub->base;
 	struct bawn_finding *x;
 
 	if (!s->depth && sub->fresh && f->end <= sub->fresh)
 		return 0;
+	x = again(s->out, f->rule, start, end);
+	if (x) {
+		if (f->confidence > x->confidence)
+			x->confidence = f->confidence;
+		return 0;
+	}
 	if (s->out->n >= FINDINGS_MAX) {
 		s->spent = true;
 		return 0;
@@ -47,8 +70,8 @@ int bawn_scan_report(
 	if (!x)
 		return -ENOMEM;
 	*x = *f;
-	x->start = s->depth ? s->start : f->start + sub->base;
-	x->end = s->depth ? s->end : f->end + sub->base;
+	x->start = start;
+	x->end = end;
 	return 0;
 }
 
@@ -92,6 +115,36 @@ int bawn_scan_nested(struct bawn_scan *s, const struct bawn_subject *outer, size
 	return r;
 }
 
+int bawn_scan_report_budget(struct bawn_arena *a, struct bawn_findings *out, size_t start,
+	size_t end, enum bawn_budget why)
+{
+	static const char *const messages[] = {
+		[BAWN_BUDGET_WORK] =
+			"this is too large or too deeply nested to be understood; split it into smaller "
+			"steps",
+		[BAWN_BUDGET_TIME] =
+			"understanding this took too long; split it into smaller steps",
+		[BAWN_BUDGET_DIED] =
+			"the detectors failed on this, so it is not known to be safe; split it into "
+			"smaller steps",
+	};
+	struct bawn_finding *x = bawn_grow(a, &out->v, &out->n, &out->cap);
+
+	if (!x)
+		return -ENOMEM;
+	*x = (struct bawn_finding){
+		.detector = "scan",
+		.rule = "scan.budget",
+		.category = "budget",
+		.level = BAWN_SEV_HIGH,
+		.confidence = 0.5,
+		.start = start,
+		.end = end,
+		.message = messages[why],
+	};
+	return 0;
+}
+
 int bawn_scan_subject(struct bawn_arena *a, const struct bawn_policy *p,
 	const struct bawn_subject *sub, struct bawn_findings *out, struct bawn_error *err)
 {
@@ -101,25 +154,10 @@ int bawn_scan_subject(struct bawn_arena *a, const struct bawn_policy *p,
 		.out = out,
 		.budget = BUDGET_FLOOR + BUDGET_FACTOR * (uint64_t)sub->len,
 	};
-	struct bawn_finding *x;
 	int r = run(&s, sub, err);
 
-	if (r < 0 || !s.spent)
-		return r;
-	x = bawn_grow(a, &out->v, &out->n, &out->cap);
-	if (!x)
-		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");
-	*x = (struct bawn_finding){
-		.detector = "scan",
-		.rule = "scan.budget",
-		.category = "budget",
-		.level = BAWN_SEV_HIGH,
-		.confidence = 0.5,
-		.start = sub->base,
-		.end = sub->base + sub->len,
-		.message =
-			"this is too large or too deeply nested to be understood; split it into smaller "
-			"steps",
-	};
-	return 0;
+	if (r >= 0 && s.spent)
+		r = bawn_scan_report_budget(
+			a, out, sub->base, sub->base + sub->len, BAWN_BUDGET_WORK);
+	return r == -ENOMEM ? bawn_fail(err, BAWN_ERR_INSPECT, r, "out of memory") : r;
 }

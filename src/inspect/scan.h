@@ -14,3 +14,13 @@ struct bawn_scan {
 	unsigned depth;
 	size_t start, end; /* with depth: where the nested subject stands in the outermost */
 };
+
+enum bawn_budget {
+	BAWN_BUDGET_WORK, /* too large or too deeply nested */
+	BAWN_BUDGET_TIME, /* took too long */
+	BAWN_BUDGET_DIED, /* the detectors ended before they were done */
+};
+
+/* Add the finding that something could not be understood: never SAFE. */
+int bawn_scan_report_budget(struct bawn_arena *a, struct bawn_findings *out, size_t start,
+	size_t end, enum bawn_budget why);

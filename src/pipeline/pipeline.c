@@ -9,6 +9,7 @@
 
 #include "audit/audit.h"
 #include "base/cleanup.h"
+#include "inspect/inspector.h"
 #include "pipeline/choose.h"
 #include "pipeline/record.h"
 
@@ -19,15 +20,15 @@ struct run {
 	struct bawn_audit *audit;
 	struct bawn_instance *instance;
 	struct bawn_stdio stdio;
-	const char *own[3]; /* the audit log and its head */
+	const char *own[3];               /* the audit log and its head */
+	struct bawn_inspector *inspector; /* looks at the call while its wall goes up */
 };
 
-/* call → policy → inspect → verdict */
+/* call → policy → inspect, which answers in judge() */
 static int understand(struct run *x)
 {
 	struct bawn_result *r = x->r;
 	struct bawn_policy_source src = x->in->policy;
-	struct bawn_findings found = {0};
 	int e;
 
 	e = bawn_call_make(x->a, &x->in->call, &r->call, &r->error);
@@ -37,15 +38,33 @@ static int understand(struct run *x)
 	e = bawn_policy_load(x->a, &src, &r->policy, &r->error);
 	if (e < 0)
 		return e;
-	e = bawn_inspect_call(x->a, r->policy, r->call, &found, &r->error);
+	e = bawn_inspector_new(r->policy, &x->inspector, &r->error);
 	if (e < 0)
 		return e;
-	e = bawn_verdict_make(r->policy, &found, &r->verdict, &r->error);
+	return bawn_inspector_submit_call(x->inspector, r->call, &r->error);
+}
+
+/*
+ * inspect → verdict. Called when the wall stands and nothing of the call has run, so that looking
+ * at the call costs no time of its own. Also called when there is no wall (`wall` < 0): that the
+ * call is forbidden says more than why it could not be confined.
+ */
+static int judge(struct run *x, int wall)
+{
+	struct bawn_result *r = x->r;
+	struct bawn_findings found = {0};
+	struct bawn_error err = {0};
+	struct bawn_verdict_place place = {.tool = r->call->tool, .agent = r->call->agent};
+	int e = bawn_inspector_collect(x->inspector, x->a, &found, &err);
+
+	bawn_inspector_dismiss(x->inspector);
+	if (e >= 0)
+		e = bawn_verdict_make(r->policy, &place, &found, &r->verdict, &err);
+	if (e >= 0 && r->verdict.blocked)
+		e = bawn_fail(&err, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
 	if (e < 0)
-		return e;
-	if (r->verdict.blocked)
-		return bawn_fail(&r->error, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
-	return 0;
+		r->error = err;
+	return e < 0 ? e : wall;
 }
 
 /* plan → backend, for one candidate */
@@ -195,14 +214,17 @@ int bawn_pipeline_run(
 
 	*ret = (struct bawn_result){0};
 	e = understand(&x);
-	if (e >= 0)
+	if (e >= 0) {
 		e = open_audit(&x);
-	if (e >= 0)
-		e = wall_in(&x);
+		if (e >= 0)
+			e = wall_in(&x);
+		e = judge(&x, e);
+	}
 	if (e >= 0)
 		e = execute(&x);
 	if (e < 0)
 		e = refused(&x, e);
+	x.inspector = bawn_inspector_free(x.inspector);
 	bawn_stdio_done(&x.stdio);
 	(void)bawn_audit_free(x.audit);
 	return e;
@@ -285,7 +307,8 @@ int bawn_pipeline_explain(
 	*ret = (struct bawn_explanation){0};
 	e = understand(&x);
 	if (e >= 0)
-		e = wall_in(&x);
+		e = judge(&x, wall_in(&x));
+	x.inspector = bawn_inspector_free(x.inspector);
 	x.instance = bawn_instance_free(x.instance);
 	bawn_stdio_done(&x.stdio);
 	if (ret->result.plan)

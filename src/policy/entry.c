@@ -293,24 +293,29 @@ static int port_text(const struct bawn_context *c, struct bawn_item *item)
 	return item->text ? 0 : bawn_oom(c);
 }
 
-static int regex_text(const struct bawn_context *c, struct bawn_item *item)
+int bawn_entry_regex(const struct bawn_context *c, const char *raw, const struct bawn_origin *from)
 {
 	PCRE2_SIZE at = 0;
 	char why[128];
 	int code = 0;
-	pcre2_code *re = pcre2_compile(
-		(PCRE2_SPTR)item->raw, PCRE2_ZERO_TERMINATED, PCRE2_UTF, &code, &at, NULL);
+	pcre2_code *re =
+		pcre2_compile((PCRE2_SPTR)raw, PCRE2_ZERO_TERMINATED, PCRE2_UTF, &code, &at, NULL);
 
 	if (!re) {
 		if (pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof(why)) < 0)
 			why[0] = '\0';
-		return bawn_bad(c, &item->from, -EINVAL,
-			"bad regular expression '%s' at character %zu: %s",
-			bawn_quote(c->a, item->raw), (size_t)at + 1, why);
+		return bawn_bad(c, from, -EINVAL,
+			"bad regular expression '%s' at character %zu: %s", bawn_quote(c->a, raw),
+			(size_t)at + 1, why);
 	}
 	pcre2_code_free(re);
-	item->text = item->raw;
 	return 0;
+}
+
+static int regex_text(const struct bawn_context *c, struct bawn_item *item)
+{
+	item->text = item->raw;
+	return bawn_entry_regex(c, item->raw, &item->from);
 }
 
 static int known_text(

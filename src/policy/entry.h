@@ -15,6 +15,8 @@ int bawn_entry_default(
 /* A path with ~ and ${…} expanded, relative ones put below the workspace; must exist. */
 int bawn_entry_path(const struct bawn_context *c, const char *raw, const struct bawn_origin *from,
 	const char **ret);
+/* Check a regular expression. */
+int bawn_entry_regex(const struct bawn_context *c, const char *raw, const struct bawn_origin *from);
 /* True if a host pattern lies inside another: a.example in *.example, host:443 in host. */
 bool bawn_host_within(const char *inner, const char *outer);
 /* A host pattern in its one form (lower case, no final dot) or -EINVAL; -ENOMEM. */

@@ -65,6 +65,7 @@ static const char *const prefer_words[] = {"fastest", "strongest", NULL};
 static const char *const fsmode_words[] = {"full", "scoped", "read-only", "deny", NULL};
 static const char *const netmode_words[] = {
 	"open", "blocklist", "allowlist", "deny", "closed", NULL};
+static const char *const leak_action_words[] = {"warn", "redact", "block", NULL};
 static const char *const shellmode_words[] = {"full", "restricted", "deny", NULL};
 
 static const struct {
@@ -76,6 +77,7 @@ static const struct {
 	{"prefer", prefer_words},
 	{"fsmode", fsmode_words},
 	{"netmode", netmode_words},
+	{"leak_action", leak_action_words},
 	{"shellmode", shellmode_words},
 };
 

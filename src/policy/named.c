@@ -14,6 +14,7 @@
 #include "policy/value.h"
 
 #define ACTIONS "allow,log,constrain,block"
+#define LEAKS   "secrets.leak_detection.actions."
 #define KEY_MAX 256
 
 static const struct bawn_named table[] = {
@@ -31,6 +32,11 @@ static const struct bawn_named table[] = {
 	{"enforcement.suspicious.*.filesystem_readable", BAWN_NAMED_PATHS},
 	{"enforcement.suspicious.*.network_allow", BAWN_NAMED_HOSTS},
 	{"sandbox.fallback", BAWN_NAMED_BACKENDS},
+	{"rules.*.pattern", BAWN_NAMED_REGEX, .adds = true},
+	{"rules.*.level", BAWN_NAMED_WORD, "none,low,medium,high,critical", .adds = true},
+	{"rules.*.confidence", BAWN_NAMED_CONFIDENCE, .adds = true},
+	{"rules.*.message", BAWN_NAMED_TEXT, .adds = true},
+	{LEAKS "*", BAWN_NAMED_WORD, "warn,redact,block", "block", BAWN_F_sec_action},
 };
 
 const struct bawn_named *bawn_named_at(size_t i)
@@ -137,7 +143,14 @@ static int scalar_text(const struct bawn_context *c, const struct bawn_named *n,
 
 	*ret = node->text;
 	switch (n->kind) {
+	case BAWN_NAMED_TEXT:
+		if (strchr(node->text, '\n'))
+			return bawn_bad(c, &from, -EINVAL, "expected one line");
+		return 0;
+	case BAWN_NAMED_REGEX:
+		return bawn_entry_regex(c, node->text, &from);
 	case BAWN_NAMED_REAL:
+	case BAWN_NAMED_CONFIDENCE:
 		if (bawn_value_real(node->text, &v) < 0)
 			return bawn_bad(c, &from, -EINVAL, "bad number '%s', expected 0 to 1",
 				bawn_quote(c->a, node->text));
@@ -235,16 +248,47 @@ static bool tighter(const struct bawn_named *n, const char *value, const char *a
 	switch (n->kind) {
 	case BAWN_NAMED_REAL:
 		return bawn_value_real(value, &v) == 0 && bawn_value_real(above, &w) == 0 && v <= w;
+	case BAWN_NAMED_CONFIDENCE:
+		return bawn_value_real(value, &v) == 0 && bawn_value_real(above, &w) == 0 && v >= w;
 	case BAWN_NAMED_WORD:
 		return word_rank(n->words, value) >= word_rank(n->words, above);
 	case BAWN_NAMED_PATHS:
 	case BAWN_NAMED_HOSTS:
 		return list_inside(n, value, above);
+	case BAWN_NAMED_TEXT:
+	case BAWN_NAMED_REGEX:
 	case BAWN_NAMED_BACKEND:
 	case BAWN_NAMED_BACKENDS:
 	default:
 		return !strcmp(value, above);
 	}
+}
+
+/*
+ * What is done about leaks of one rule must be at least what a stronger layer said for all rules
+ * and for any that this pattern may overlap.
+ */
+static const struct bawn_origin *standing_leaks(const struct bawn_context *c,
+	const struct bawn_policy *p, const struct bawn_named *n, const char **text)
+{
+	static const char *const words[] = {"warn", "redact", "block"};
+	const struct bawn_origin *from = &p->origins[BAWN_F_sec_action];
+	bool bound = c->layer == BAWN_LAYER_WORKSPACE ||
+		     (from->layer != BAWN_LAYER_DEFAULT && from->layer != c->layer);
+
+	*text = words[p->sec_action];
+	for (size_t i = 0; i < p->named.n; i++) {
+		const struct bawn_pair *x = &p->named.v[i];
+
+		if (strncmp(x->key, LEAKS, sizeof(LEAKS) - 1) != 0 || x->from.layer == c->layer)
+			continue;
+		if (!bound || word_rank(n->words, x->value) > word_rank(n->words, *text)) {
+			*text = x->value;
+			from = &x->from;
+		}
+		bound = true;
+	}
+	return bound ? from : NULL;
 }
 
 /* What a value is compared with: the text in *above and its origin; NULL if it may be set. */
@@ -259,6 +303,10 @@ static const struct bawn_origin *standing(const struct bawn_context *c, const st
 		if (!strcmp(p->named.v[i].key, key))
 			return &p->named.v[i].from;
 	}
+	if (n->adds)
+		return NULL;
+	if (n->base == BAWN_F_sec_action)
+		return standing_leaks(c, p, n, text);
 	*text = above;
 	if (n->kind == BAWN_NAMED_REAL || n->kind == BAWN_NAMED_BACKEND) {
 		const struct bawn_origin *base = &p->origins[n->base];

@@ -8,6 +8,9 @@
 
 enum bawn_named_kind {
 	BAWN_NAMED_REAL,
+	BAWN_NAMED_CONFIDENCE, /* 0 to 1, higher is tighter */
+	BAWN_NAMED_TEXT,       /* one line */
+	BAWN_NAMED_REGEX,
 	BAWN_NAMED_WORD, /* one of `words`, loosest first */
 	BAWN_NAMED_BACKEND,
 	BAWN_NAMED_BACKENDS, /* lists: entries separated by \n */
@@ -18,9 +21,11 @@ enum bawn_named_kind {
 struct bawn_named {
 	const char *pattern; /* at most one * */
 	enum bawn_named_kind kind;
-	const char *words;       /* of BAWN_NAMED_WORD: "allow,log,constrain,block" */
-	const char *def;         /* what holds if nothing is said, for the workspace layer */
-	enum bawn_field_id base; /* the setting that holds if nothing is said (REAL, BACKEND) */
+	const char *words; /* of BAWN_NAMED_WORD: "allow,log,constrain,block" */
+	const char *def;   /* what holds if nothing is said, for the workspace layer */
+	enum bawn_field_id
+		base; /* the setting that holds if nothing is said (REAL, BACKEND, leaks) */
+	bool adds;    /* setting it where nothing was set only adds a check */
 };
 
 /* NULL past the end. */

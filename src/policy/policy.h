@@ -50,6 +50,12 @@ enum bawn_netmode {
 	BAWN_NET_DENY,
 	BAWN_NET_CLOSED
 };
+/* What is done about a secret that would leave. */
+enum bawn_leak_action {
+	BAWN_LEAK_WARN,
+	BAWN_LEAK_REDACT,
+	BAWN_LEAK_BLOCK
+};
 enum bawn_shellmode {
 	BAWN_SHELL_FULL,
 	BAWN_SHELL_RESTRICTED,

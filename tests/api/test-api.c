@@ -140,3 +140,115 @@ TEST(another_size_of_the_options_is_refused)
 	ASSERT_STREQ(bawn_report_error_kind(r), "usage");
 	bawn_report_free(r);
 }
+
+#define TOKEN   \
+	"sk_li" \
+	"ve_9fK2mQ7xVb3LtR8wZc5YhN4p"
+
+static struct bawn_vetter *vetter(const char *const *settings)
+{
+	struct bawn_options o = {
+		.size = sizeof(o), .settings = settings, .flags = BAWN_ALONE, .tool = "Read"};
+	struct bawn_vetter *v = NULL;
+	struct bawn_report *why = NULL;
+
+	if (bawn_vetter_new(&o, &v, &why) < 0)
+		FAIL("%s", bawn_report_error(why));
+	ASSERT_TRUE(!why);
+	return v;
+}
+
+TEST(buffers_are_vetted)
+{
+	struct bawn_vet_options o = {.size = sizeof(o), .what = BAWN_CONTENT};
+	const char *const settings[] = {"shell.blocked_commands=forbidden", NULL};
+	struct bawn_report *r = NULL;
+	struct bawn_vetter *v;
+
+	in_workspace();
+	v = vetter(settings);
+	ASSERT_EQ(bawn_vet(v, &o, "plain words", 11, &r), 0);
+	ASSERT_STREQ(bawn_report_verdict(r), "SAFE");
+	bawn_report_free(r);
+	ASSERT_EQ(bawn_vet(v, &o, "key " TOKEN "\n", strlen(TOKEN) + 5, &r), 0);
+	ASSERT_TRUE(strcmp(bawn_report_verdict(r), "SAFE") != 0);
+	ASSERT_TRUE(bawn_report_confidence(r) >= 0.3);
+	ASSERT_TRUE(strstr(bawn_report_json(r), "\"start\":4,") != NULL);
+	ASSERT_TRUE(!strstr(bawn_report_json(r), TOKEN));
+	bawn_report_free(r);
+	o.what = BAWN_COMMAND;
+	ASSERT_EQ(bawn_vet(v, &o, "x; forbidden", 12, &r), 0);
+	ASSERT_STREQ(bawn_report_verdict(r), "MALICIOUS");
+	bawn_report_free(r);
+	o.mode = "sloppy";
+	ASSERT_EQ(bawn_vet(v, &o, "x", 1, &r), -EINVAL);
+	bawn_report_free(r);
+	o.size--;
+	ASSERT_EQ(bawn_vet(v, &o, "x", 1, &r), -EINVAL);
+	bawn_report_free(r);
+	bawn_vetter_free(v);
+}
+
+struct passed {
+	char text[256];
+	size_t n;
+};
+
+static int pass(void *data, const char *bytes, size_t n)
+{
+	struct passed *p = data;
+
+	if (p->n + n >= sizeof(p->text))
+		return -ENOBUFS;
+	memcpy(p->text + p->n, bytes, n);
+	p->n += n;
+	return 0;
+}
+
+TEST(streams_are_vetted_and_masked)
+{
+	struct bawn_vet_options o = {.size = sizeof(o), .leaks = BAWN_LEAKS_REDACT};
+	struct bawn_report *r = NULL;
+	struct passed p = {.n = 0};
+	struct bawn_vetter *v;
+	const char *text = "one " TOKEN " two";
+
+	in_workspace();
+	v = vetter(NULL);
+	ASSERT_EQ(bawn_vet_end(v, NULL, NULL, &r), -EINVAL);
+	bawn_report_free(r);
+	ASSERT_EQ(bawn_vet_begin(v, &o), 0);
+	for (size_t i = 0; text[i]; i++)
+		ASSERT_EQ(bawn_vet_feed(v, text + i, 1, 0, pass, &p), 0);
+	ASSERT_EQ(bawn_vet(v, &o, "x", 1, &r), -EBUSY);
+	bawn_report_free(r);
+	ASSERT_EQ(bawn_vet_end(v, pass, &p, &r), 0);
+	ASSERT_TRUE(strcmp(bawn_report_verdict(r), "SAFE") != 0);
+	bawn_report_free(r);
+	ASSERT_TRUE(!strncmp(p.text, "one [redacted:secret.", 21));
+	ASSERT_TRUE(!strcmp(p.text + p.n - 5, "] two"));
+	o.leaks = BAWN_LEAKS_BLOCK;
+	ASSERT_EQ(bawn_vet_begin(v, &o), 0);
+	p = (struct passed){.n = 0};
+	ASSERT_EQ(bawn_vet_feed(v, text, strlen(text), 1, pass, &p), -EACCES);
+	ASSERT_EQ(bawn_vet_end(v, pass, &p, &r), -EACCES);
+	ASSERT_STREQ(bawn_report_error_kind(r), "blocked");
+	ASSERT_STREQ(p.text, "one ");
+	bawn_report_free(r);
+	bawn_vetter_free(v);
+}
+
+TEST(a_vetter_with_a_bad_policy)
+{
+	const char *const settings[] = {"limits.memory=lots", NULL};
+	struct bawn_options o = {.size = sizeof(o), .settings = settings, .flags = BAWN_ALONE};
+	struct bawn_vetter *v = NULL;
+	struct bawn_report *why = NULL;
+
+	in_workspace();
+	ASSERT_TRUE(bawn_vetter_new(&o, &v, &why) < 0);
+	ASSERT_TRUE(!v && why);
+	ASSERT_STREQ(bawn_report_error_kind(why), "policy");
+	bawn_report_free(why);
+	bawn_vetter_free(NULL);
+}

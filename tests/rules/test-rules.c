@@ -6,6 +6,10 @@
 #include "harness.h"
 #include "inspect/detectors.h"
 #include "inspect/rules.h"
+#include "inspect/scan.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
 
 static bool found(const struct bawn_findings *f, const char *rule)
 {
@@ -67,6 +71,82 @@ static void run(const struct bawn_rule_example *v, enum bawn_kind kind, unsigned
 	ASSERT_TRUE(n > 0);
 }
 
+/* Hyperscan and the windows around its hits miss nothing that PCRE2 alone would find. */
+struct seen {
+	const struct bawn_ruleset *set;
+	bool *rules;
+};
+
+static int note(void *data, const struct bawn_match *m)
+{
+	struct seen *x = data;
+
+	x->rules[m->rule - x->set->rules] = true;
+	return 0;
+}
+
+static void ask_matcher(struct seen *x, const struct bawn_rule_example *e)
+{
+	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
+	struct bawn_findings f = {0};
+	struct bawn_error err = {0};
+	struct bawn_scan s = {.a = a, .out = &f, .budget = UINT64_MAX};
+
+	memset(x->rules, 0, x->set->n * sizeof(*x->rules));
+	if (!a || bawn_rules_match(&s, x->set, e->text, e->len, note, x, &err) < 0)
+		FAIL("%s", err.msg);
+}
+
+static void agree(const struct bawn_ruleset *set, const struct bawn_rule_example *v)
+{
+	struct seen x = {.set = set, .rules = calloc(set->n, sizeof(bool))};
+	struct compiled {
+		pcre2_code *code;
+	} *codes = calloc(set->n, sizeof(*codes));
+	pcre2_match_data *data = pcre2_match_data_create(100, NULL);
+	size_t bad = 0;
+
+	ASSERT_TRUE(x.rules && codes && data);
+	for (uint32_t i = 0; i < set->n; i++) {
+		const struct bawn_rule *r = &set->rules[i];
+		PCRE2_SIZE at = 0;
+		int number = 0;
+
+		codes[i].code = pcre2_compile((PCRE2_SPTR)bawn_rule_str(set, r->pattern),
+			PCRE2_ZERO_TERMINATED, r->caseless ? PCRE2_CASELESS : 0, &number, &at,
+			NULL);
+		ASSERT_TRUE(codes[i].code);
+	}
+	for (; v->id; v++) {
+		ask_matcher(&x, v);
+		for (uint32_t i = 0; i < set->n; i++) {
+			int rc = pcre2_match(
+				codes[i].code, (PCRE2_SPTR)v->text, v->len, 0, 0, data, NULL);
+
+			if ((rc > 0) == x.rules[i])
+				continue;
+			printf("# rules/%s:%u: '%s' is %s by the matcher alone\n", v->file, v->line,
+				bawn_rule_str(set, set->rules[i].id),
+				x.rules[i] ? "found" : "not found");
+			bad++;
+		}
+	}
+	for (uint32_t i = 0; i < set->n; i++)
+		pcre2_code_free(codes[i].code);
+	pcre2_match_data_free(data);
+	free(codes);
+	free(x.rules);
+	ASSERT_EQ(bad, 0);
+}
+
+TEST(the_matcher_agrees_with_pcre)
+{
+	agree(&bawn_rules_command, bawn_examples_command);
+	agree(&bawn_rules_code, bawn_examples_code);
+	agree(&bawn_rules_inject, bawn_examples_inject);
+	agree(&bawn_rules_secret, bawn_examples_secret);
+}
+
 TEST(command_rules)
 {
 	run(bawn_examples_command, BAWN_KIND_COMMAND, BAWN_DETECT_COMMAND);
@@ -86,4 +166,3 @@ TEST(secret_rules)
 {
 	run(bawn_examples_secret, BAWN_KIND_TEXT, BAWN_DETECT_SECRETS);
 }
-

@@ -82,6 +82,70 @@ static int read_mounts(const struct bawn_reader *r, const struct bawn_node *n)
 	return 0;
 }
 
+/* rules.ID.PART of one rule. */
+static int rule_part(const struct bawn_reader *r, const char *id, const struct bawn_node *n)
+{
+	static const char *const parts[] = {"pattern", "level", "confidence", "message"};
+	struct bawn_origin at = {r->c->layer, r->c->file, n->key_line, n->key_column};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const char *key, *name;
+		size_t len;
+
+		if (strcmp(n->key, parts[i]) != 0)
+			continue;
+		key = bawn_arena_printf(r->c->a, "rules.%s.%s", id, parts[i]);
+		return key ? bawn_named_set(r->c, r->d, bawn_named_find(key, &name, &len), key, n)
+			   : bawn_oom(r->c);
+	}
+	return bawn_bad(r->c, &at, -EINVAL,
+		"unknown key '%s', expected id, pattern, level, confidence and message",
+		bawn_quote(r->c->a, n->key));
+}
+
+static int read_rule(const struct bawn_reader *r, const char *id, const struct bawn_node *n)
+{
+	struct bawn_origin at = bawn_node_origin(r->c, n);
+
+	if (!id || !*id ||
+		id[strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")])
+		return bawn_bad(
+			r->c, &at, -EINVAL, "a rule needs an 'id' of letters, digits, - and _");
+	if (n->kind != BAWN_NODE_MAP || !bawn_node_get(n, "pattern"))
+		return bawn_bad(r->c, &at, -EINVAL, "rule '%s' has no 'pattern'", id);
+	for (const struct bawn_node *part = n->first; part; part = part->next) {
+		int rc = strcmp(part->key, "id") != 0 ? rule_part(r, id, part) : 0;
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* A list of rules with an id each, or a mapping from id to rule. */
+static int read_rules(const struct bawn_reader *r, const struct bawn_node *n)
+{
+	struct bawn_origin at = bawn_node_origin(r->c, n);
+
+	if (n->kind != BAWN_NODE_LIST && n->kind != BAWN_NODE_MAP)
+		return bawn_bad(r->c, &at, -EINVAL, "expected a list of rules");
+	for (const struct bawn_node *e = n->first; e; e = e->next) {
+		const char *id = e->key;
+		int rc;
+
+		if (n->kind == BAWN_NODE_LIST) {
+			const struct bawn_node *named =
+				e->kind == BAWN_NODE_MAP ? bawn_node_get(e, "id") : NULL;
+
+			id = named && named->kind == BAWN_NODE_SCALAR ? named->text : NULL;
+		}
+		rc = read_rule(r, id, e);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
 #define OVERRIDE(by, to)                                                                       \
 	{"verdicts.overrides." by ".*.suspicious_floor", to ".*.suspicious_threshold"},        \
 		{"verdicts.overrides." by ".*.malicious_floor", to ".*.malicious_threshold"},  \
@@ -100,6 +164,7 @@ static const struct bawn_rule rules[] = {
 	{"enforcement.landlock.allowed_write", "filesystem.write"},
 	{"enforcement.landlock.network", "network.mode", BAWN_WANT_BOOL, .words = network_words},
 	{"enforcement.docker.mounts", .fn = read_mounts},
+	{"rules", .fn = read_rules},
 	{"verdicts.thresholds.suspicious_floor", "detection.suspicious_threshold"},
 	{"verdicts.thresholds.malicious_floor", "detection.malicious_threshold"},
 	OVERRIDE("tool_name", "tools"),

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Facts about a file as a whole that no single event shows: how it is written. They only count
+ * together with what the file does.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "inspect/code/code.h"
+
+#define PUSHED       120 /* spaces in the middle of a line that move code out of sight */
+#define LONG_LINE    2000
+#define NAMES_MANY   12
+#define ESCAPES_MANY 80
+
+struct counts {
+	size_t hex_names;  /* _0x3fa2 */
+	size_t blur_names; /* lIlIlI, OO0O0, ____ */
+	size_t escapes;    /* \x41 */
+	size_t line_max;
+	size_t lines;
+	bool pushed;
+	bool bidi;
+};
+
+void code_fact(struct code_walk *w, const char *fact)
+{
+	for (size_t i = 0; i < w->facts.n; i++)
+		if (strcmp(w->facts.v[i], fact) == 0)
+			return;
+	if (bawn_strlist_add(w->a, &w->facts, fact) < 0)
+		w->failed = true;
+}
+
+static bool blurred(const char *s, size_t n)
+{
+	size_t l = 0, o = 0, u = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		l += s[i] == 'l' || s[i] == 'I' || s[i] == '1' || s[i] == 'i';
+		o += s[i] == 'O' || s[i] == '0' || s[i] == 'o';
+		u += s[i] == '_';
+	}
+	return (n >= 6 && (l == n || o == n)) || (n >= 3 && u == n) || (n >= 8 && (l + o + u == n));
+}
+
+static size_t name_at(const char *s, size_t len, struct counts *c)
+{
+	size_t n = 0, hex = 0;
+
+	while (n < len && (isalnum((unsigned char)s[n]) || s[n] == '_'))
+		n++;
+	if (n >= 6 && s[0] == '_' && s[1] == '0' && s[2] == 'x') {
+		for (size_t i = 3; i < n; i++)
+			hex += isxdigit((unsigned char)s[i]) != 0;
+		c->hex_names += hex == n - 3;
+	}
+	c->blur_names += blurred(s, n);
+	return n;
+}
+
+static void line(const char *s, size_t n, struct counts *c)
+{
+	size_t i = 0, run = 0;
+	bool code = false;
+
+	c->lines++;
+	c->line_max = n > c->line_max ? n : c->line_max;
+	while (i < n) {
+		if (s[i] == ' ' || s[i] == '\t') {
+			run++;
+			i++;
+			continue;
+		}
+		if (code && run >= PUSHED && s[i] != '#' && s[i] != '/' && s[i] != '\\' &&
+			s[i] != '|' && n - i > 12)
+			c->pushed = true;
+		code = true;
+		run = 0;
+		if (isalpha((unsigned char)s[i]) || s[i] == '_') {
+			i += name_at(s + i, n - i, c);
+			continue;
+		}
+		if (s[i] == '\\' && i + 3 < n && s[i + 1] == 'x')
+			c->escapes++;
+		if ((unsigned char)s[i] == 0xe2 && i + 2 < n && (unsigned char)s[i + 1] == 0x80 &&
+			(unsigned char)s[i + 2] >= 0xaa && (unsigned char)s[i + 2] <= 0xae)
+			c->bidi = true;
+		i++;
+	}
+}
+
+void code_shape(struct code_walk *w)
+{
+	struct counts c = {0};
+	const char *p = w->text, *end = w->text + w->len;
+
+	if (!bawn_scan_spend(w->scan, w->len)) {
+		w->spent = true;
+		return;
+	}
+	while (p < end) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		size_t n = nl ? (size_t)(nl - p) : (size_t)(end - p);
+
+		line(p, n, &c);
+		p += n + 1;
+	}
+	if (c.pushed)
+		code_fact(w, "pushed-code");
+	if (c.bidi)
+		code_fact(w, "bidi");
+	if (c.hex_names >= NAMES_MANY)
+		code_fact(w, "hex-names");
+	if (c.blur_names >= NAMES_MANY)
+		code_fact(w, "blurred-names");
+	if (c.escapes >= ESCAPES_MANY && c.escapes * 12 > w->len)
+		code_fact(w, "hex-text");
+	if (c.line_max >= LONG_LINE)
+		code_fact(w, "long-line");
+	if (c.lines <= 60)
+		code_fact(w, "short");
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tree of a file, children first, with a stack of our own: hostile files nest as deep as they
+ * like. Node and field names are looked up once per language.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "inspect/code/code.h"
+
+#define PARSE_MAX    ((size_t)4 << 20)
+#define PARSE_MICROS 3000000u
+#define SYMBOLS_MAX  1024
+#define FIELDS_MAX   128
+#define DEPTH_MAX    20000
+#define PIECE        20000u /* tokens */
+#define PIECE_MAX    30000u
+
+struct table {
+	const TSLanguage *lang;
+	uint8_t kinds[SYMBOLS_MAX];
+	uint8_t fields[FIELDS_MAX];
+};
+
+struct frame {
+	uint32_t first; /* of its children in vals */
+	uint32_t start, end;
+	uint32_t scope; /* to return to */
+	uint8_t kind, field;
+};
+
+static const struct code_name field_names[] = {
+	{"alias", CODE_F_ALIAS},
+	{"argument", CODE_F_VALUE},
+	{"arguments", CODE_F_ARGS},
+	{"attribute", CODE_F_ATTR},
+	{"body", CODE_F_BODY},
+	{"constructor", CODE_F_FUNC},
+	{"field", CODE_F_ATTR},
+	{"function", CODE_F_FUNC},
+	{"index", CODE_F_INDEX},
+	{"key", CODE_F_KEY},
+	{"left", CODE_F_LEFT},
+	{"module_name", CODE_F_SOURCE},
+	{"name", CODE_F_NAME},
+	{"object", CODE_F_OBJECT},
+	{"operand", CODE_F_OBJECT},
+	{"operator", CODE_F_OP},
+	{"parameter", CODE_F_PARAM},
+	{"path", CODE_F_SOURCE},
+	{"property", CODE_F_ATTR},
+	{"right", CODE_F_RIGHT},
+	{"source", CODE_F_SOURCE},
+	{"subscript", CODE_F_INDEX},
+	{"superclasses", CODE_F_SUPER},
+	{"type", CODE_F_TYPE},
+	{"value", CODE_F_VALUE},
+};
+
+static uint8_t look_up(const struct code_name *v, size_t n, const char *name)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		int c = strcmp(name, v[mid].name);
+
+		if (!c)
+			return v[mid].value;
+		if (c < 0)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return 0;
+}
+
+static const struct table *table_for(const struct code_front *f)
+{
+	static struct table tables[BAWN_LANG_COUNT];
+	struct table *t = &tables[f->lang];
+	uint32_t n;
+
+	if (t->lang)
+		return t;
+	t->lang = f->grammar();
+	n = ts_language_symbol_count(t->lang);
+	for (uint32_t i = 0; i < n && i < SYMBOLS_MAX; i++)
+		if (ts_language_symbol_type(t->lang, (TSSymbol)i) == TSSymbolTypeRegular)
+			t->kinds[i] = look_up(f->kinds, f->n_kinds,
+				ts_language_symbol_name(t->lang, (TSSymbol)i));
+	n = ts_language_field_count(t->lang);
+	for (uint32_t i = 1; i <= n && i < FIELDS_MAX; i++)
+		t->fields[i] = look_up(field_names, sizeof(field_names) / sizeof(field_names[0]),
+			ts_language_field_name_for_id(t->lang, (TSFieldId)i));
+	return t;
+}
+
+/*
+ * Where the next piece ends. The parser library keeps the number of children of a node in 16 bits
+ * and corrupts its memory beyond that, so no piece may have more tokens. Cuts are made between
+ * lines that are not indented, unless the text has none.
+ */
+static uint32_t piece_end(const struct code_walk *w, uint32_t from)
+{
+	size_t tokens = 0;
+	bool word = false;
+
+	for (uint32_t i = from; i < w->len; i++) {
+		unsigned char c = (unsigned char)w->text[i];
+		bool in_word = c == '_' || c >= 0x80 || (c >= '0' && c <= '9') ||
+			       ((c | 32) >= 'a' && (c | 32) <= 'z');
+
+		if (!in_word || !word)
+			tokens += c != ' ' && c != '\t';
+		word = in_word;
+		if (tokens >= PIECE && c == '\n' && i + 1 < w->len &&
+			!strchr(" \t\n\r)]}#", w->text[i + 1]))
+			return i + 1;
+		if (tokens >= PIECE_MAX)
+			return i + 1;
+	}
+	return w->len;
+}
+
+int code_parse(struct code_walk *w, struct bawn_error *err)
+{
+	TSParser *p;
+
+	if (w->len > PARSE_MAX || !bawn_scan_spend(w->scan, (uint64_t)w->len * 16)) {
+		w->spent = true;
+		return 0;
+	}
+	p = ts_parser_new();
+	if (!p)
+		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");
+	if (!ts_parser_set_language(p, table_for(w->front)->lang)) {
+		ts_parser_delete(p);
+		return bawn_fail(err, BAWN_ERR_INSPECT, -EINVAL,
+			"the grammar of '%s' does not fit the parser library", w->front->name);
+	}
+	ts_parser_set_timeout_micros(p, PARSE_MICROS);
+	for (uint32_t at = 0, end; at < w->len && !w->spent && !w->failed; at = end) {
+		struct code_piece *x = bawn_grow(w->a, &w->pieces, &w->n_pieces, &w->cap_pieces);
+
+		end = piece_end(w, at);
+		if (!x) {
+			w->failed = true;
+			break;
+		}
+		x->base = at;
+		x->tree = ts_parser_parse_string(p, NULL, w->text + at, end - at);
+		w->spent = !x->tree;
+		w->errors = w->errors || (x->tree && ts_node_has_error(ts_tree_root_node(x->tree)));
+	}
+	ts_parser_delete(p);
+	return 0;
+}
+
+void code_parse_done(struct code_walk *w)
+{
+	for (size_t i = 0; i < w->n_pieces; i++)
+		if (w->pieces[i].tree)
+			ts_tree_delete(w->pieces[i].tree);
+	w->n_pieces = 0;
+}
+
+const char *code_text(struct code_walk *w, uint32_t start, uint32_t end)
+{
+	char *s = bawn_arena_strndup(w->a, w->text + start, end - start);
+
+	if (!s)
+		w->failed = true;
+	return s ? s : "";
+}
+
+static bool push_val(struct code_walk *w, const struct code_val *v)
+{
+	struct code_val *x;
+
+	if (w->n_vals < w->cap_vals) {
+		w->vals[w->n_vals++] = *v;
+		return true;
+	}
+	x = bawn_grow(w->a, &w->vals, &w->n_vals, &w->cap_vals);
+	if (!x) {
+		w->failed = true;
+		return false;
+	}
+	*x = *v;
+	return true;
+}
+
+/* Scopes open before their children are looked at. */
+static void enter(struct code_walk *w, const struct frame *f)
+{
+	if (f->kind == CODE_FUNC)
+		(void)code_scope_enter(w, f->start + 1, "func");
+	else if (f->kind == CODE_CLASS)
+		(void)code_scope_enter(w, f->start + 1, "class");
+}
+
+static void leave(struct code_walk *w, const struct frame *f, const struct frame *parent)
+{
+	struct code_val v;
+
+	w->parent = parent ? parent->kind : (uint8_t)CODE_OTHER;
+	v = code_leave(w, f->kind, w->vals + f->first, w->n_vals - f->first, f->start, f->end);
+	w->n_vals = f->first;
+	w->scope = f->scope;
+	/* one name is itself, not a pattern */
+	v.kind = f->kind == CODE_PATTERN && v.kind ? v.kind : f->kind;
+	v.field = f->field;
+	v.start = f->start;
+	v.end = f->end;
+	if (!v.name)
+		v.name = "";
+	(void)push_val(w, &v);
+	/* what a loop runs over is known before its body is looked at */
+	if (f->field == CODE_F_RIGHT && parent && parent->kind == CODE_FOR_IN)
+		code_loop(w, w->vals + parent->first, w->n_vals - parent->first);
+	if (f->field == CODE_F_PARAM && parent && parent->kind == CODE_FUNC) /* x => … */
+		code_params(w, &w->vals[w->n_vals - 1], 1);
+}
+
+struct stack {
+	struct frame *v;
+	size_t n, cap;
+};
+
+static void leave_top(struct code_walk *w, struct stack *st)
+{
+	st->n--;
+	leave(w, &st->v[st->n], st->n ? &st->v[st->n - 1] : NULL);
+}
+
+/* Open the node under the cursor; false for what nobody needs to see (punctuation). */
+static bool open_node(
+	struct code_walk *w, const struct table *t, const TSTreeCursor *c, struct stack *st)
+{
+	TSNode node = ts_tree_cursor_current_node(c);
+	TSSymbol sym = ts_node_symbol(node);
+	TSFieldId fid = ts_tree_cursor_current_field_id(c);
+	struct frame *f;
+
+	if (!ts_node_is_named(node) && !fid)
+		return false;
+	f = bawn_grow(w->a, &st->v, &st->n, &st->cap);
+	if (!f) {
+		w->failed = true;
+		return false;
+	}
+	*f = (struct frame){
+		.first = (uint32_t)w->n_vals,
+		.start = w->base + ts_node_start_byte(node),
+		.end = w->base + ts_node_end_byte(node),
+		.scope = w->scope,
+		.field = fid < FIELDS_MAX ? t->fields[fid] : 0,
+		.kind = sym < SYMBOLS_MAX ? t->kinds[sym] : (uint8_t)CODE_ERROR,
+	};
+	enter(w, f);
+	return true;
+}
+
+static bool wants_children(const struct stack *st, bool opened)
+{
+	uint8_t k;
+
+	if (!opened || st->n >= DEPTH_MAX)
+		return false;
+	k = st->v[st->n - 1].kind;
+	return k != CODE_COMMENT && k != CODE_TYPE;
+}
+
+static void walk_piece(struct code_walk *w, const TSTree *tree)
+{
+	const struct table *t = table_for(w->front);
+	TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(tree));
+	struct stack st = {0};
+	size_t depth = 0; /* of the cursor below the root */
+	bool opened, done = false;
+
+	w->n_vals = 0;
+	w->scope = 0;
+	(void)code_scope_enter(w, 0, "module");
+	while (!done && !w->failed && !w->spent) {
+		opened = open_node(w, t, &c, &st);
+		if (st.n >= DEPTH_MAX || !bawn_scan_spend(w->scan, 16)) {
+			w->spent = true;
+			break;
+		}
+		if (wants_children(&st, opened) && ts_tree_cursor_goto_first_child(&c)) {
+			depth++;
+			continue;
+		}
+		if (opened)
+			leave_top(w, &st);
+		while (!ts_tree_cursor_goto_next_sibling(&c)) {
+			if (!depth || !ts_tree_cursor_goto_parent(&c) || !st.n) {
+				done = true;
+				break;
+			}
+			depth--;
+			leave_top(w, &st);
+		}
+	}
+	ts_tree_cursor_delete(&c);
+}
+
+void code_walk_all(struct code_walk *w)
+{
+	for (size_t i = 0; i < w->n_pieces && !w->spent; i++) {
+		w->base = w->pieces[i].base;
+		if (w->pieces[i].tree)
+			walk_piece(w, w->pieces[i].tree);
+	}
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the shell does itself: it changes what later words mean. */
+#include <string.h>
+
+#include "inspect/shell/read.h"
+
+static struct sh_data data_of(const struct sh_word *w, const char *text)
+{
+	struct sh_data d = sh_text(text);
+
+	d.known = w->known;
+	d.taint = w->taint;
+	d.from = w->from;
+	d.url = w->url;
+	return d;
+}
+
+/* export, declare, local, readonly, typeset */
+static int declare(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_word *w = &c->args.v[i];
+		const char *eq = strchr(w->text, '=');
+		int rc;
+
+		if (!eq || w->text[0] == '-')
+			continue;
+		rc = sh_var_set(s, w->text, (size_t)(eq - w->text), data_of(w, eq + 1));
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int read_variables(struct sh *s, const struct sh_command *c)
+{
+	struct sh_data v = c->in;
+
+	if (v.known) {
+		const char *nl = strchr(v.text, '\n');
+
+		v.text = bawn_arena_strndup(s->a, v.text, nl ? (size_t)(nl - v.text) : v.len);
+		if (!v.text)
+			return sh_no_memory(s);
+		v.len = strlen(v.text);
+	} else {
+		v.text = "";
+		v.len = 0;
+	}
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		int rc;
+
+		if (t[0] == '-') {
+			i += strchr("dinNptu", t[strlen(t) - 1]) && t[1] ? 1 : 0;
+			continue;
+		}
+		rc = sh_var_set(s, t, strlen(t), v);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int alias(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text, *eq = strchr(t, '='), *name;
+		int rc;
+
+		if (!eq)
+			continue;
+		name = bawn_arena_strndup(s->a, t, (size_t)(eq - t));
+		if (!name)
+			return sh_no_memory(s);
+		rc = sh_func_set(s, name, eq + 1, strlen(eq + 1), true);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* The words as one script: eval, trap. */
+static int run_words(struct sh *s, struct sh_command *c, size_t from, size_t to)
+{
+	struct sh_data all = sh_join_words(s, &c->args, from, to, ' ');
+	int rc;
+
+	rc = sh_vet_execution(s, c, &all);
+	if (rc < 0 || !all.len)
+		return rc;
+	rc = sh_push_script(s, all.text, all.len, &c->in, 0, NULL);
+	if (rc == SH_STEP_CHILD) {
+		s->top->bias.taint = all.taint;
+		s->top->bias.from = all.from;
+		s->top->bias.url = all.url;
+	}
+	return rc;
+}
+
+/* source FILE */
+static int source(struct sh *s, struct sh_command *c)
+{
+	struct sh_file *f;
+	struct sh_data d = c->in;
+	int rc;
+
+	if (c->args.n < 2)
+		return 0;
+	f = sh_file_get(s, c->args.v[1].text, false);
+	if (f)
+		d = f->data;
+	else if (strcmp(c->args.v[1].text, "/dev/stdin") != 0)
+		return 0;
+	rc = sh_vet_execution(s, c, &d);
+	if (rc < 0 || !d.known || !d.len)
+		return rc;
+	return sh_push_script(s, d.text, d.len, &c->in, 0, NULL);
+}
+
+static int change_dir(struct sh *s, const struct sh_command *c)
+{
+	const char *t = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "~";
+
+	if (!strcmp(t, "-") || t[0] == '$') {
+		s->cwd = NULL;
+		return 0;
+	}
+	if (t[0] == '/' || t[0] == '~' || s->cwd)
+		s->cwd = sh_path(s, t);
+	return 0;
+}
+
+static int set_params(struct sh *s, struct sh_reader *r, const struct sh_command *c)
+{
+	size_t i = 1;
+
+	while (i < c->args.n && strcmp(c->args.v[i].text, "--") != 0)
+		i++;
+	if (i >= c->args.n)
+		return 0;
+	(void)s;
+	r->params = (struct sh_words){.v = c->args.v + i + 1, .n = c->args.n - i - 1};
+	r->has_params = true;
+	return 0;
+}
+
+int sh_builtin(struct sh *s, struct sh_reader *r, struct sh_command *c, bool *hit)
+{
+	const char *p = c->args.v[0].text;
+
+	*hit = true;
+	if (sh_is(p, "|export|declare|local|readonly|typeset|"))
+		return declare(s, c);
+	if (sh_is(p, "|read|mapfile|readarray|"))
+		return read_variables(s, c);
+	if (!strcmp(p, "alias"))
+		return alias(s, c);
+	if (!strcmp(p, "eval"))
+		return run_words(s, c, 1, c->args.n);
+	if (!strcmp(p, "trap") && c->args.n > 2 && c->args.v[1].text[0] != '-')
+		return run_words(s, c, 1, 2);
+	if (sh_is(p, "|source|.|"))
+		return source(s, c);
+	if (sh_is(p, "|cd|pushd|"))
+		return change_dir(s, c);
+	if (!strcmp(p, "set"))
+		return set_params(s, r, c);
+	*hit = false;
+	return 0;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What would be lost: deletions, rights and devices, by where they aim and not by how they look. */
+#include <string.h>
+
+#include "inspect/shell/shell.h"
+
+static bool flag(const struct sh_command *c, char letter, const char *longer)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (t[0] != '-')
+			continue;
+		if (t[1] == '-') {
+			if (!strcmp(t, "--"))
+				return false;
+			if (!strcmp(t, longer))
+				return true;
+		} else if (strchr(t, letter)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int found(
+	struct sh *s, const struct sh_command *c, const char *rule, const char *means, double conf)
+{
+	struct sh_found f = {
+		.rule = rule,
+		.category = "destruction",
+		.means = means,
+		.level = conf >= 0.7 ? BAWN_SEV_CRITICAL : BAWN_SEV_HIGH,
+		.confidence = conf,
+	};
+
+	if ((c->how & SH_REMOTE) && conf > 0.3)
+		f.confidence = conf * (conf > 0.85 ? 0.8 : 0.6);
+	if (s->script && conf < 0.6)
+		f.confidence = conf * 0.4;
+	return sh_report(s, c, &f);
+}
+
+/* Folders in a home that hold somebody's work. */
+static double in_home(const char *path)
+{
+	const char *p = strchr(path, '/');
+	size_t n;
+
+	if (path[0] == '/') {
+		p = strchr(path + 1, '/');
+		p = p && strncmp(path, "/root", 5) != 0 ? strchr(p + 1, '/') : p;
+	}
+	if (!p)
+		return 0.1;
+	p++;
+	n = strcspn(p, "/");
+	if (p[n] && p[n + 1] && p[n + 1] != '*')
+		return 0.05;
+	for (const char *const *x = (const char *const[]){"Documents", "Desktop", "Pictures",
+		     "Downloads", "Library", ".ssh", ".gnupg", ".aws", ".config", "Music", "Videos",
+		     ".kube", ".mozilla", ".thunderbird", NULL};
+		*x; x++) {
+		if (strlen(*x) == n && !strncmp(p, *x, n))
+			return 0.5;
+	}
+	return 0.1;
+}
+
+/* What everybody clears. */
+static bool disposable(const char *p)
+{
+	static const char *const dirs[] = {"/var/lib/apt/lists", "/var/cache", "/usr/share/doc",
+		"/usr/share/man", "/usr/share/locale", "/var/lib/docker/tmp", "/usr/local/go",
+		"/usr/local/lib/node_modules", "/var/www/html", "/etc/nginx/sites-enabled",
+		"/etc/apt/sources.list.d", "/var/lib/postgresql", "/usr/src"};
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		if (!strncmp(p, dirs[i], strlen(dirs[i])))
+			return true;
+	}
+	return strstr(p, "/node_modules") || strstr(p, "/__pycache__") || strstr(p, "/.cache") ||
+	       strstr(p, "/site-packages") || strstr(p, "/dist-packages");
+}
+
+static double remove_all(struct sh *s, const struct sh_word *w)
+{
+	const char *t = sh_path(s, w->text);
+
+	if (!w->known && t[0] == '$') {
+		const char *slash = strchr(t, '/');
+
+		return slash && (!slash[1] || !strcmp(slash, "/*")) ? 0.25 : 0.05;
+	}
+	switch (sh_place(s, w->text)) {
+	case SH_ROOT_DIR:
+		return 0.97;
+	case SH_HOME_DIR:
+		return 0.88;
+	case SH_SYSTEM_DIR:
+		return disposable(t) ? 0.1 : 0.85;
+	case SH_IN_SYSTEM:
+		return disposable(t) ? 0.05 : 0.42;
+	case SH_IN_HOME:
+		return in_home(t);
+	case SH_DEVICE:
+		return 0.6;
+	case SH_UP:
+		return !t[strspn(t, "./*")] ? 0.45 : 0.05;
+	case SH_ALL_HERE:
+		return 0.36;
+	case SH_ABSOLUTE:
+		return strchr(t + 1, '/') ? 0.1 : 0.25;
+	case SH_TEMP:
+	case SH_HERE_DIR:
+	default:
+		return 0;
+	}
+}
+
+static bool vital(const char *p)
+{
+	static const char *const files[] = {"/etc/passwd", "/etc/shadow", "/etc/group",
+		"/etc/fstab", "/etc/sudoers", "/etc/hosts", "/boot/", "/bin/", "/sbin/", "/lib/",
+		"/lib64/", "/usr/bin/", "/usr/sbin/", "/usr/lib/x86", "/proc/", "/sys/",
+		"/etc/ssh/sshd_config"};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (!strncmp(p, files[i], strlen(files[i])))
+			return true;
+	}
+	return false;
+}
+
+static int vet_remove(struct sh *s, const struct sh_command *c)
+{
+	bool all = flag(c, 'r', "--recursive") || flag(c, 'R', "--recursive") ||
+		   !strcmp(c->args.v[0].text, "srm");
+	double worst = 0;
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_word *w = &c->args.v[i];
+		double x = 0;
+
+		if (w->text[0] == '-')
+			continue;
+		if ((c->how & SH_ARGSIN) && !all)
+			continue;
+		if (all && !(c->how & SH_ARGSIN))
+			x = remove_all(s, w);
+		else if (vital(sh_path(s, w->text)))
+			x = 0.5;
+		else if (sh_place(s, w->text) == SH_ROOT_DIR || sh_place(s, w->text) == SH_HOME_DIR)
+			x = c->how & SH_ARGSIN ? 0.2 : 0.45;
+		worst = x > worst ? x : worst;
+	}
+	return found(s, c, "command.remove", "deletes what is not of this workspace", worst);
+}
+
+static bool narrowed(const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text,
+			    "|-name|-iname|-path|-ipath|-regex|-iregex|-mtime|-mmin|-atime|-amin|"
+			    "-ctime|-cmin|-newer|-size|-empty|-user|-perm|-inum|-maxdepth|-wholename|"
+			    "-lname|-group|-nouser|-uid|-samefile|-links|"))
+			return true;
+	}
+	return false;
+}
+
+static bool deletes(const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *next = i + 1 < c->args.n ? c->args.v[i + 1].text : "";
+
+		if (!strcmp(c->args.v[i].text, "-delete"))
+			return true;
+		if (sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|") &&
+			sh_is(sh_base(next), "|rm|shred|unlink|srm|"))
+			return true;
+	}
+	return false;
+}
+
+static int vet_find(struct sh *s, const struct sh_command *c)
+{
+	double worst = 0;
+
+	if (!deletes(c))
+		return 0;
+	for (size_t i = 1; i < c->args.n && c->args.v[i].text[0] != '-'; i++) {
+		enum sh_place p = sh_place(s, c->args.v[i].text);
+		double x = 0;
+
+		if (p == SH_ROOT_DIR || p == SH_HOME_DIR || p == SH_SYSTEM_DIR)
+			x = narrowed(c) ? 0.15 : 0.9;
+		else if (p == SH_IN_SYSTEM && !narrowed(c))
+			x = 0.4;
+		else if (p == SH_ALL_HERE && !narrowed(c))
+			x = 0.25;
+		worst = x > worst ? x : worst;
+	}
+	return found(s, c, "command.find-delete", "deletes everything that it finds there", worst);
+}
+
+static int vet_rights(struct sh *s, const struct sh_command *c)
+{
+	bool all = flag(c, 'R', "--recursive");
+	double worst = 0;
+
+	for (size_t i = 2; i < c->args.n; i++) {
+		enum sh_place p = sh_place(s, c->args.v[i].text);
+		double x = 0;
+
+		if (c->args.v[i].text[0] == '-')
+			continue;
+		if (all && p == SH_ROOT_DIR)
+			x = 0.85;
+		else if (all && p == SH_SYSTEM_DIR)
+			x = strncmp(c->args.v[i].text, "/var/www", 8) != 0 ? 0.45 : 0.05;
+		else if (all && p == SH_HOME_DIR && !strcmp(c->args.v[0].text, "chmod"))
+			x = 0.3;
+		worst = x > worst ? x : worst;
+	}
+	return found(s, c, "command.rights-of-all", "changes the rights of a whole system", worst);
+}
+
+static const char *target(const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		if (!strncmp(c->args.v[i].text, "of=", 3))
+			return c->args.v[i].text + 3;
+	}
+	return NULL;
+}
+
+static int vet_dd(struct sh *s, const struct sh_command *c)
+{
+	const char *to = target(c);
+	bool blank = strstr(c->line, "if=/dev/zero") || strstr(c->line, "if=/dev/urandom") ||
+		     strstr(c->line, "if=/dev/random");
+	double x = 0;
+
+	if (to && sh_place(s, to) == SH_DEVICE)
+		x = blank ? 0.85 : 0.4;
+	else if (to && vital(to))
+		x = 0.7;
+	return found(s, c, "command.write-device", "overwrites a disk or a file of the system", x);
+}
+
+static int vet_format(struct sh *s, const struct sh_command *c)
+{
+	double x = 0;
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		if (sh_place(s, c->args.v[i].text) == SH_DEVICE &&
+			strncmp(c->args.v[i].text, "/dev/loop", 9) != 0)
+			x = sh_is(c->args.v[0].text, "|shred|wipefs|blkdiscard|") ? 0.72 : 0.5;
+	}
+	return found(s, c, "command.wipe-device", "destroys the content of a disk", x);
+}
+
+static int vet_move(struct sh *s, const struct sh_command *c)
+{
+	double x = 0;
+
+	if (c->args.n >= 3 && !strcmp(c->args.v[c->args.n - 1].text, "/dev/null")) {
+		enum sh_place p = sh_place(s, c->args.v[c->args.n - 2].text);
+
+		x = p == SH_ROOT_DIR || p == SH_HOME_DIR || p == SH_SYSTEM_DIR ? 0.9 : 0.4;
+	}
+	return found(s, c, "command.move-to-null", "throws files away", x);
+}
+
+/* > /dev/sda, > /etc/passwd */
+static int vet_redirects(struct sh *s, const struct sh_command *c)
+{
+	double worst = 0;
+
+	for (size_t i = 0; i < c->redirs.n; i++) {
+		const struct sh_redir *d = &c->redirs.v[i];
+		const char *p = sh_path(s, d->path);
+		double x = 0;
+
+		if (d->kind != SH_OUT && d->kind != SH_APPEND)
+			continue;
+		if (sh_place(s, p) == SH_DEVICE)
+			x = 0.8;
+		else if (vital(p) && strncmp(p, "/etc/hosts", 10) != 0)
+			x = !strncmp(p, "/proc/", 6) || !strncmp(p, "/sys/", 5) ? 0.15
+			    : d->kind == SH_OUT                                 ? 0.62
+										: 0.5;
+		worst = x > worst ? x : worst;
+	}
+	return found(s, c, "command.overwrite-system",
+		"overwrites a disk or a file that the system needs", worst);
+}
+
+int sh_vet_destroy(struct sh *s, const struct sh_command *c)
+{
+	const char *p = c->args.n ? c->args.v[0].text : "";
+	int rc = c->redirs.n ? vet_redirects(s, c) : 0;
+
+	if (rc < 0 || !c->args.n)
+		return rc;
+	if (sh_is(p, "|rm|grm|srm|unlink|rmtree|"))
+		return vet_remove(s, c);
+	if (sh_is(p, "|find|gfind|"))
+		return vet_find(s, c);
+	if (sh_is(p, "|chmod|chown|chgrp|"))
+		return vet_rights(s, c);
+	if (sh_is(p, "|dd|dcfldd|"))
+		return vet_dd(s, c);
+	if (!strncmp(p, "mkfs", 4) || sh_is(p, "|shred|wipefs|blkdiscard|mke2fs|mkswap|badblocks|"))
+		return vet_format(s, c);
+	if (!strcmp(p, "mv"))
+		return vet_move(s, c);
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which machine a word names, and what is known about it. */
+#include <ctype.h>
+#include <string.h>
+
+#include "inspect/shell/shell.h"
+
+#define HOST_MAX 253
+
+/* Made to receive things from anywhere: webhooks, pastes, drops, collaborators. */
+static const char *const drops[] = {"webhook.site", "requestbin.", "pipedream.net", "ngrok.io",
+	"ngrok.app", "ngrok-free.app", "ngrok-free.dev", "burpcollaborator.net", "oastify.com",
+	"interact.sh", "oast.pro", "oast.live", "oast.site", "oast.online", "oast.fun", "oast.me",
+	"transfer.sh", "file.io", "0x0.st", "pastebin.com", "paste.rs", "termbin.com", "ix.io",
+	"bashupload.com", "anonfiles.com", "gofile.io", "temp.sh", "requestcatcher.com",
+	"canarytokens.", "dnslog.cn", "ceye.io", "beeceptor.com", "hookbin.com",
+	"trycloudflare.com", "serveo.net", "localhost.run", "lhr.life", "tunnelto.dev", "loca.lt",
+	"catbox.moe", "sprunge.us", "clbin.com", "hastebin.com", "ghostbin.", "dpaste.",
+	"rentry.co", "paste.ee", "paste.mozilla.org", "api.telegram.org/bot",
+	"discord.com/api/webhooks", "discordapp.com/api/webhooks", "httpbin.org", "postb.in",
+	"mockbin.", "webhook-test.com", "tmpfiles.org", "uguu.se", "oshi.at", "wetransfer.com",
+	"sendspace.com", "mega.nz", "keep.sh", "exfil", "attacker", "evil", "c2."};
+
+static const char *const known[] = {"sh.rustup.rs", "rustup.rs", "get.docker.com", "bun.sh",
+	"deno.land", "astral.sh", "install.python-poetry.org", "get.pnpm.io",
+	"raw.githubusercontent.com", "github.com", "githubusercontent.com", "get.sdkman.io",
+	"get.helm.sh", "cli.github.com", "deb.nodesource.com", "rpm.nodesource.com", "nodejs.org",
+	"brew.sh", "starship.rs", "nixos.org", "get.volta.sh", "fnm.vercel.app",
+	"foundry.paradigm.xyz", "k3s.io", "get.k3s.io", "ollama.com", "ollama.ai", "tailscale.com",
+	"claude.ai", "pkgx.sh", "mise.run", "mise.jdx.dev", "install.julialang.org",
+	"get.haskellstack.org", "get-ghcup.haskell.org", "ghcup.haskell.org", "sh.flyctl.io",
+	"fly.io", "cursor.com", "supabase.com", "dl.google.com", "sdk.cloud.google.com",
+	"packages.microsoft.com", "aka.ms", "dot.net", "download.docker.com", "apt.llvm.org",
+	"bootstrap.pypa.io", "pyenv.run", "repo.anaconda.com", "micro.mamba.pm", "packagecloud.io",
+	"install.determinate.systems", "setup.ohmyz.sh", "ohmyz.sh", "golang.org", "go.dev",
+	"getcomposer.org", "pypi.org", "files.pythonhosted.org", "crates.io", "gitlab.com",
+	"hashicorp.com", "releases.hashicorp.com", "amazonaws.com", "storage.googleapis.com",
+	"dl.yarnpkg.com", "yarnpkg.com", "registry.npmjs.org", "linkerd.io", "istio.io", "nvm.sh",
+	"atuin.sh", "zed.dev", "moonrepo.dev", "wasmer.io", "wasmtime.dev", "get.jetify.com",
+	"getfoundry.sh", "turso.tech", "encore.dev", "opencode.ai", "goose.ai",
+	"cloud.r-project.org"};
+
+bool sh_is_url(const char *word)
+{
+	return strstr(word, "://") != NULL;
+}
+
+bool sh_host_drop(const char *word)
+{
+	for (size_t i = 0; i < sizeof(drops) / sizeof(drops[0]); i++) {
+		const char *hit = strstr(word, drops[i]);
+
+		if (hit && (hit == word || !isalnum((unsigned char)hit[-1])))
+			return true;
+	}
+	return false;
+}
+
+/* The name or address in a URL, user@host:path or host:port; "" when it is none. */
+static void host_part(const char *word, char host[HOST_MAX + 1])
+{
+	const char *p = strstr(word, "://"), *at;
+	size_t n, k = 0;
+
+	p = p ? p + 3 : word;
+	n = strcspn(p, "/?#'\" ");
+	at = memchr(p, '@', n);
+	if (at) {
+		n -= (size_t)(at + 1 - p);
+		p = at + 1;
+	}
+	if (*p == '[')
+		n = strcspn(++p, "]");
+	else if (memchr(p, ':', n))
+		n = (size_t)((const char *)memchr(p, ':', n) - p);
+	for (; k < n && k < HOST_MAX; k++)
+		host[k] = (char)tolower((unsigned char)p[k]);
+	while (k && host[k - 1] == '.')
+		k--;
+	host[k] = 0;
+}
+
+static bool is_address(const char *h)
+{
+	bool dots = false, colon = strchr(h, ':') != NULL;
+
+	for (const char *p = h; *p; p++) {
+		if (*p == '.')
+			dots = true;
+		else if (!isdigit((unsigned char)*p) &&
+			 !(colon && (isxdigit((unsigned char)*p) || *p == ':')) && *p != 'x')
+			return false;
+	}
+	return dots || colon || (isdigit((unsigned char)h[0]) && strlen(h) > 7);
+}
+
+static bool is_local(const char *h)
+{
+	return !strcmp(h, "localhost") || !strncmp(h, "127.", 4) || !strcmp(h, "::1") ||
+	       !strcmp(h, "0.0.0.0") || !strcmp(h, "host.docker.internal") ||
+	       !strncmp(h, "192.168.", 8);
+}
+
+static bool allowed_by(const struct bawn_items *list, const char *h)
+{
+	size_t n = strlen(h);
+
+	for (size_t i = 0; i < list->n; i++) {
+		const char *t = list->v[i].text;
+		size_t k = strcspn(t, ":");
+
+		if (!strncmp(t, "*.", 2)) {
+			if (n > k - 1 && !strncasecmp(h + n - (k - 1), t + 1, k - 1))
+				return true;
+		} else if (n == k && !strncasecmp(h, t, n)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool known_host(const char *h)
+{
+	size_t n = strlen(h);
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		size_t k = strlen(known[i]);
+
+		if (n >= k && !strcmp(h + n - k, known[i]) && (n == k || h[n - k - 1] == '.'))
+			return true;
+	}
+	return false;
+}
+
+enum sh_host sh_host_of(struct sh *s, const char *word, const char **ret_host)
+{
+	const struct bawn_policy *p = bawn_scan_policy(s->scan);
+	char host[HOST_MAX + 1] = {0};
+
+	host_part(word, host);
+	if (ret_host)
+		*ret_host = bawn_arena_strdup(s->a, host);
+	if (!host[0] || (!sh_is_url(word) && !strchr(host, '.') && !is_local(host)))
+		return SH_HOST_NONE;
+	if (p && allowed_by(&p->net_allow_hosts, host))
+		return SH_HOST_ALLOWED;
+	if (is_local(host))
+		return SH_HOST_LOCAL;
+	if (sh_host_drop(word) || is_address(host))
+		return SH_HOST_ODD;
+	return known_host(host) ? SH_HOST_KNOWN : SH_HOST_PLAIN;
+}

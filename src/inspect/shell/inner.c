@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scripts that hide in the arguments of programs with another purpose: find -exec, git aliases,
+ * tar's checkpoint actions, awk's system(), and the strings that a one-liner in another language
+ * hands to a shell.
+ */
+#include <string.h>
+
+#include "inspect/scan.h"
+#include "inspect/shell/shell.h"
+
+static struct sh_inner *add(struct sh *s, struct sh_inners *in, const char *t, unsigned how)
+{
+	struct sh_inner *x = t && *t ? sh_inner_add(s, in, t) : NULL;
+
+	if (x)
+		x->how = how;
+	return x;
+}
+
+/* -exec CMD … ; — {} becomes the first place that is searched. */
+static int find(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	const char *place = c->args.n > 1 && c->args.v[1].text[0] != '-' ? c->args.v[1].text : ".";
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		struct sh_words w = {0};
+
+		if (!sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|-okdir|"))
+			continue;
+		for (i++; i < c->args.n; i++) {
+			struct sh_word *x;
+			const char *t = c->args.v[i].text;
+
+			if (!strcmp(t, ";") || !strcmp(t, "+"))
+				break;
+			x = bawn_grow(s->a, &w.v, &w.n, &w.cap);
+			if (!x)
+				return sh_no_memory(s);
+			*x = c->args.v[i];
+			if (strstr(t, "{}"))
+				x->text = bawn_arena_printf(s->a, "%.*s%s%s",
+					(int)(strstr(t, "{}") - t), t, place, strstr(t, "{}") + 2);
+			if (!x->text)
+				return sh_no_memory(s);
+		}
+		(void)add(s, in, sh_quote_words(s, &w, 0), SH_ARGSIN);
+	}
+	return 0;
+}
+
+/* What follows `key` in some word. */
+static const char *behind(const struct sh_command *c, const char *key)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *p = strstr(c->args.v[i].text, key);
+
+		if (p && p == c->args.v[i].text)
+			return p[strlen(key)] || i + 1 >= c->args.n ? p + strlen(key)
+								    : c->args.v[i + 1].text;
+	}
+	return NULL;
+}
+
+static int git(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	static const char *const keys[] = {"core.sshCommand", "core.pager", "core.editor",
+		"core.fsmonitor", "sequence.editor", "diff.external", "credential.helper",
+		"core.askPass", "gpg.program", "alias.", "protocol.ext.allow", "filter."};
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text, *eq = strchr(t, '=');
+		const char *v = eq ? eq + 1 : i + 1 < c->args.n ? c->args.v[i + 1].text : "";
+
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+			if (strncasecmp(t, keys[k], strlen(keys[k])) != 0)
+				continue;
+			if (*v == '!')
+				v++;
+			else if (!strncasecmp(t, "alias.", 6))
+				continue;
+			(void)add(s, in, v, 0);
+		}
+		if (!strncmp(t, "ext::", 5))
+			(void)add(s, in, t + 5, 0);
+	}
+	return 0;
+}
+
+static int tar(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	(void)add(s, in, behind(c, "--checkpoint-action=exec="), 0);
+	(void)add(s, in, behind(c, "--to-command="), 0);
+	(void)add(s, in, behind(c, "--use-compress-program="), 0);
+	(void)add(s, in, behind(c, "-I"), 0);
+	(void)add(s, in, behind(c, "--rsh-command="), 0);
+	return 0;
+}
+
+/* The end of a string in quotes that starts at p. */
+static const char *string_end(const char *p)
+{
+	char q = *p++;
+
+	while (*p && *p != q)
+		p += *p == '\\' && p[1] ? 2 : 1;
+	return p;
+}
+
+static int add_string(struct sh *s, struct sh_inners *in, const char *p)
+{
+	const char *end = string_end(p);
+	size_t n = (size_t)(end - p - 1), k = 0;
+	const char *t = *p == '`' ? bawn_arena_strndup(s->a, p + 1, n)
+				  : sh_decode_escapes(s->a, p + 1, n, &k);
+
+	if (!t)
+		return sh_no_memory(s);
+	(void)add(s, in, t, 0);
+	return 0;
+}
+
+static bool before(const char *code, const char *p, const char *word)
+{
+	size_t n = strlen(word);
+
+	return (size_t)(p - code) >= n && !strncmp(p - n, word, n);
+}
+
+/* Is the string at p given to something that runs it? Looks at what stands before it. */
+static bool runs_string(const char *code, const char *p)
+{
+	static const char *const calls[] = {"system", "exec", "popen", "Popen", "shell_exec",
+		"passthru", "execSync", "spawn", "spawnSync", "os.execute", "call", "run",
+		"check_output", "check_call", "getoutput", "qx", "exec!", "proc_open", "execute",
+		"run-shell-command", "shell-command", "getstatusoutput", "posix_spawn", "cmd",
+		"do.shell.script", "do shell script"};
+	const char *q = p;
+
+	while (q > code && strchr(" \t\n([{'\"", q[-1]))
+		q--;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (before(code, q, calls[i]))
+			return true;
+	}
+	return false;
+}
+
+/* subprocess.run(["rm", "-rf", "/"]): the strings of the list as one command. */
+static int add_list(struct sh *s, struct sh_inners *in, const char *p)
+{
+	struct sh_words w = {0};
+
+	while (*p == '"' || *p == '\'') {
+		const char *end = string_end(p);
+		struct sh_word *x = bawn_grow(s->a, &w.v, &w.n, &w.cap);
+
+		if (!x)
+			return sh_no_memory(s);
+		*x = (struct sh_word){
+			.text = bawn_arena_strndup(s->a, p + 1, (size_t)(end - p - 1)),
+			.known = true};
+		if (!x->text)
+			return sh_no_memory(s);
+		for (p = *end ? end + 1 : end; *p && strchr(" ,\n[", *p);)
+			p++;
+	}
+	if (w.n > 1)
+		(void)add(s, in, sh_quote_words(s, &w, 0), 0);
+	return 0;
+}
+
+int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in)
+{
+	size_t found = 0;
+
+	(void)c;
+	if (!bawn_scan_spend(s->scan, strlen(code)))
+		return 0;
+	for (const char *p = code; *p; p++) {
+		int rc;
+
+		if (found > SH_INNER_MAX / 2) {
+			s->deep = true;
+			break;
+		}
+
+		if (*p == '\\' && p[1]) {
+			p++;
+			continue;
+		}
+		if (*p != '"' && *p != '\'' && *p != '`')
+			continue;
+		if (in->n < SH_INNER_MAX - 2 && (*p == '`' || runs_string(code, p))) {
+			rc = add_string(s, in, p);
+			if (rc == 0)
+				rc = add_list(s, in, p);
+			if (rc < 0)
+				return rc;
+			found++;
+		}
+		p = string_end(p);
+		if (!*p)
+			break;
+	}
+	return 0;
+}
+
+enum bawn_lang sh_interpreter(const char *prog)
+{
+	if (!strncmp(prog, "python", 6) || !strncmp(prog, "pypy", 4))
+		return BAWN_LANG_PYTHON;
+	if (sh_is(prog, "|node|nodejs|deno|bun|"))
+		return BAWN_LANG_JAVASCRIPT;
+	if (!strncmp(prog, "perl", 4) || !strncmp(prog, "ruby", 4) || !strncmp(prog, "lua", 3) ||
+		!strncmp(prog, "php", 3) ||
+		sh_is(prog,
+			"|tclsh|wish|osascript|jrunscript|jjs|julia|Rscript|irb|gdb|swift|octave|"
+			"octave-cli|clisp|guile|emacs|vim|vi|ex|ghci|scala|groovy|expect|"))
+		return BAWN_LANG_COUNT;
+	return BAWN_LANG_AUTO;
+}
+
+/* -c CODE, -e CODE, -r CODE, and clustered forms like -ne, -lane. */
+static const struct sh_word *code_word(const struct sh_command *c, size_t *from)
+{
+	for (size_t i = *from; i + 1 < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		size_t n = strlen(t);
+
+		if (t[0] != '-' || n < 2)
+			continue;
+		if (sh_is(t, "|--eval|--execute|-E|-p|--print|--command|-ex|-cmd|-eval|") ||
+			(t[1] != '-' && n < 6 && strchr("cer", t[n - 1]))) {
+			*from = i + 2;
+			return &c->args.v[i + 1];
+		}
+	}
+	return NULL;
+}
+
+static int nested_code(
+	struct sh *s, const struct sh_command *c, enum bawn_lang lang, const char *code, size_t len)
+{
+	struct bawn_subject inner = {
+		.kind = BAWN_KIND_CODE,
+		.lang = lang,
+		.mode = s->sub->mode,
+		.detect = s->sub->detect & (BAWN_DETECT_CODE | BAWN_DETECT_COMMAND),
+		.text = code,
+		.len = len,
+		.last = true,
+	};
+
+	size_t before = s->scan->out->n;
+	int rc;
+
+	if (lang == BAWN_LANG_COUNT || !len)
+		return 0;
+	rc = bawn_scan_nested(s->scan, s->sub, c->start, c->end, &inner, s->err);
+	/* one-liners start programs and evaluate text all day: only what is sure counts in full */
+	for (size_t i = before; i < s->scan->out->n; i++) {
+		struct bawn_finding *f = &s->scan->out->v[i];
+
+		if (!strcmp(f->detector, "code") && f->confidence < 0.65)
+			f->confidence *= 0.5;
+	}
+	return rc;
+}
+
+static int interpreter(
+	struct sh *s, struct sh_command *c, struct sh_inners *in, enum bawn_lang lang)
+{
+	const struct sh_word *w;
+	size_t from = 1;
+	bool any = false;
+	int rc = 0;
+
+	while (rc == 0 && (w = code_word(c, &from))) {
+		struct sh_data d = sh_text(w->text);
+
+		any = true;
+		d.known = w->known;
+		d.taint = w->taint & (SH_NET | SH_DECODED);
+		d.from = w->from;
+		d.url = w->url;
+		rc = sh_vet_execution(s, c, &d);
+		if (rc == 0)
+			rc = sh_vet_code(s, c, w->text);
+		if (rc == 0)
+			rc = nested_code(s, c, lang, w->text, strlen(w->text));
+		if (rc == 0)
+			rc = sh_code_inner(s, c, w->text, in);
+	}
+	if (rc < 0 || any || !(c->how & SH_STDIN) || (c->args.n > 1 && c->args.v[1].text[0] != '-'))
+		return rc;
+	/* its program comes through its input */
+	if (c->args.n > 1 && strcmp(c->args.v[1].text, "-") != 0)
+		return 0;
+	rc = sh_vet_execution(s, c, &c->in);
+	if (rc == 0 && c->in.len)
+		rc = sh_vet_code(s, c, c->in.text);
+	if (rc == 0 && c->in.known)
+		rc = nested_code(s, c, lang, c->in.text, c->in.len);
+	return rc < 0 || !c->in.len ? rc : sh_code_inner(s, c, c->in.text, in);
+}
+
+/* A file that the text itself fetched or wrote, run as a program or given to an interpreter. */
+static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bool script)
+{
+	const char *path = c->path;
+	const struct sh_file *f = NULL;
+	int rc;
+
+	for (size_t i = 1; script && !f && i < c->args.n && i < 4; i++) {
+		path = c->args.v[i].text;
+		f = path[0] != '-' ? sh_file_get(s, path, false) : NULL;
+	}
+	if (!script)
+		f = path ? sh_file_get(s, path, false) : NULL;
+
+	if (!f || (!script && !strchr(path, '/') && !f->exec))
+		return 0;
+	rc = sh_vet_execution(s, c, &f->data);
+	if (rc == 0 && script && f->data.len)
+		rc = sh_vet_code(s, c, f->data.text);
+	if (rc == 0 && !script && f->data.known && f->data.len)
+		(void)add(s, in, f->data.text, 0);
+	return rc;
+}
+
+static int ssh_options(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *p = strcasestr(c->args.v[i].text, "ProxyCommand");
+
+		if (!p)
+			p = strcasestr(c->args.v[i].text, "LocalCommand");
+		if (p && (p = strpbrk(p, "= ")))
+			(void)add(s, in, p + 1, 0);
+	}
+	if (!strcmp(c->args.v[0].text, "rsync"))
+		(void)add(s, in, behind(c, "-e"), 0);
+	return 0;
+}
+
+/* vim -c ':!cmd', ed/less/… with !cmd, sed '1e cmd' */
+static int editor(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text, *bang = strchr(t, '!');
+
+		if (bang && bang - t < 4 && (t[0] == ':' || t == bang))
+			(void)add(s, in, bang + 1, 0);
+	}
+	return 0;
+}
+
+int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	const char *p = c->args.n ? c->args.v[0].text : "";
+	enum bawn_lang lang = sh_interpreter(p);
+	int rc;
+
+	if (sh_is(p, "|find|gfind|fd|"))
+		return find(s, c, in);
+	if (!strcmp(p, "git"))
+		return git(s, c, in);
+	if (sh_is(p, "|tar|gtar|bsdtar|"))
+		return tar(s, c, in);
+	if (sh_is(p, "|ssh|scp|sftp|rsync|"))
+		return ssh_options(s, c, in);
+	if (sh_is(p, "|vim|vi|view|nvim|ex|ed|rvim|"))
+		return editor(s, c, in);
+	if (sh_is(p, "|awk|gawk|mawk|nawk|") && c->args.n > 1)
+		return sh_code_inner(s, c, c->args.v[1].text, in);
+	if (sh_is(p, "|at|batch|") && c->in.known && c->in.len) {
+		(void)add(s, in, c->in.text, 0);
+		return 0;
+	}
+	if (lang != BAWN_LANG_AUTO) {
+		rc = interpreter(s, c, in, lang);
+		return rc < 0 ? rc : run_file(s, c, in, true);
+	}
+	if (sh_is(p,
+		    "|go|gcc|g++|cc|clang|java|javac|rustc|latex|pdflatex|latexmk|cmake|make|swift|"))
+		return run_file(s, c, in, true);
+	return sh_is_shell(p) ? 0 : run_file(s, c, in, false);
+}

@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a program would print and write, as far as it matters: constants are computed, and of
+ * everything else only where it came from is kept. A program that is not known here passes its
+ * input and the files it is given on to its output.
+ */
+#include <string.h>
+
+#include "inspect/shell/shell.h"
+
+static bool has(const struct sh_command *c, const char *list)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text, list))
+			return true;
+	}
+	return false;
+}
+
+/* The word behind an option, or glued to it (-ofile, --output=file). */
+static const char *option(const struct sh_command *c, const char *shorter, const char *longer)
+{
+	size_t n = strlen(longer), k = strlen(shorter);
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		const char *next = i + 1 < c->args.n ? c->args.v[i + 1].text : NULL;
+		const char *in;
+
+		if (n && !strncmp(t, longer, n) && (t[n] == '=' || !t[n]))
+			return t[n] ? t + n + 1 : next;
+		if (!k || t[0] != '-' || t[1] == '-')
+			continue;
+		if (!strcmp(t, shorter))
+			return next;
+		if (!strncmp(t, shorter, k))
+			return t + k;
+		/* clustered: -sSLo file, -qO- */
+		in = k == 2 ? strchr(t + 1, shorter[1]) : NULL;
+		if (in && in - t < 8)
+			return in[1] ? in + 1 : next;
+	}
+	return NULL;
+}
+
+static const char *last(const struct sh_command *c)
+{
+	for (size_t i = c->args.n; i-- > 1;) {
+		if (c->args.v[i].text[0] != '-')
+			return c->args.v[i].text;
+	}
+	return NULL;
+}
+
+static void add_taint(struct sh_data *d, unsigned taint, const char *from)
+{
+	d->taint |= taint;
+	d->from = d->from ? d->from : from;
+}
+
+/* What the files named by its words are. */
+static void read_files(struct sh *s, const struct sh_command *c, struct sh_data *d)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_word *w = &c->args.v[i];
+		const struct sh_secret *x = sh_secret_of(s, w->text);
+		const struct sh_file *f = w->text[0] != '-' ? sh_file_get(s, w->text, false) : NULL;
+
+		if (x)
+			add_taint(d, x->taint & 0xff, w->text);
+		if (f) {
+			add_taint(d, f->data.taint, f->data.from);
+			d->url = d->url ? d->url : f->data.url;
+		}
+		add_taint(d, w->taint, w->from);
+		d->url = d->url ? d->url : w->url;
+	}
+}
+
+static int put_file(struct sh *s, struct sh_command *c, const char *path, const struct sh_data *d)
+{
+	struct sh_file *f;
+
+	if (!path || !*path || !strcmp(path, "-"))
+		return 0;
+	if (bawn_strlist_add(s->a, &c->writes, path) < 0)
+		return sh_no_memory(s);
+	if (!d)
+		return 0;
+	f = sh_file_get(s, path, true);
+	if (!f)
+		return sh_no_memory(s);
+	f->data = *d;
+	return 0;
+}
+
+static int echo(struct sh *s, struct sh_command *c)
+{
+	struct sh_data d;
+	bool escapes = false, newline = true;
+	size_t i = 1, n;
+
+	for (; i < c->args.n && c->args.v[i].text[0] == '-'; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (!t[1] || t[strspn(t + 1, "neE") + 1])
+			break;
+		escapes = escapes || strchr(t, 'e');
+		newline = newline && !strchr(t, 'n');
+	}
+	d = sh_join_words(s, &c->args, i, c->args.n, ' ');
+	if (escapes || strstr(d.text, "\\x") || strstr(d.text, "\\0")) {
+		const char *t = sh_decode_escapes(s->a, d.text, d.len, &n);
+
+		if (!t)
+			return sh_no_memory(s);
+		if (escapes && strlen(t) == n && n < d.len && strstr(d.text, "\\x"))
+			d.taint |= SH_DECODED;
+		if (escapes) {
+			d.text = t;
+			d.len = strlen(t);
+		}
+	}
+	c->out = newline ? sh_join_data(s, d, sh_text("\n")) : d;
+	return 0;
+}
+
+static int print_formatted(struct sh *s, struct sh_command *c)
+{
+	size_t first = 1, n = 0;
+	const char *name = NULL, *t;
+
+	if (c->args.n > 2 && !strcmp(c->args.v[1].text, "-v")) {
+		name = c->args.v[2].text;
+		first = 3;
+	} else if (c->args.n > 1 && !strcmp(c->args.v[1].text, "--")) {
+		first = 2;
+	}
+	t = sh_decode_printf(s->a, &c->args, first, &n);
+	c->out = t ? sh_text(t) : sh_text("");
+	for (size_t i = first; i < c->args.n; i++) {
+		c->out.known = c->out.known && c->args.v[i].known;
+		add_taint(&c->out, c->args.v[i].taint, c->args.v[i].from);
+	}
+	if (first < c->args.n && strstr(c->args.v[first].text, "\\x"))
+		c->out.taint |= SH_DECODED;
+	if (name) {
+		struct sh_data d = c->out;
+
+		c->out = sh_text("");
+		return sh_var_set(s, name, strlen(name), d);
+	}
+	return 0;
+}
+
+/* cat and the like: files if given, else the input. */
+static int copy_input(struct sh *s, struct sh_command *c)
+{
+	struct sh_data d = sh_text("");
+	bool files = false;
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		const struct sh_file *f;
+
+		if (t[0] == '-')
+			continue;
+		files = true;
+		f = sh_file_get(s, t, false);
+		d = sh_join_data(s, d, f ? f->data : sh_unknown(SH_FILE, NULL));
+	}
+	c->out = files ? d : c->in;
+	read_files(s, c, &c->out);
+	return 0;
+}
+
+/* The bytes that a decoder works on. */
+static struct sh_data decoder_input(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_file *f = c->args.v[i].text[0] != '-'
+						  ? sh_file_get(s, c->args.v[i].text, false)
+						  : NULL;
+
+		if (f)
+			return f->data;
+	}
+	return c->in;
+}
+
+static int decode(struct sh *s, struct sh_command *c,
+	const char *(*fn)(struct bawn_arena *, const char *, size_t, size_t *))
+{
+	struct sh_data d = decoder_input(s, c);
+	size_t n = 0;
+	const char *t = d.len ? fn(s->a, d.text, d.len, &n) : NULL;
+
+	c->out = sh_unknown(d.taint | SH_DECODED, d.from);
+	c->out.url = d.url;
+	read_files(s, c, &c->out);
+	if (t && d.known && strlen(t) == n) {
+		c->out.text = t;
+		c->out.len = n;
+		c->out.known = true;
+	}
+	return 0;
+}
+
+static int translate(struct sh *s, struct sh_command *c)
+{
+	bool del = has(c, "|-d|--delete|");
+	const char *set[2] = {NULL, NULL};
+	size_t k = 0;
+
+	for (size_t i = 1; i < c->args.n && k < 2; i++) {
+		if (c->args.v[i].text[0] != '-' || !c->args.v[i].text[1])
+			set[k++] = c->args.v[i].text;
+	}
+	c->out = c->in;
+	if (c->in.known && set[0]) {
+		const char *t = sh_decode_tr(s->a, c->in.text, c->in.len, set[0], set[1], del);
+
+		if (t) {
+			c->out.text = t;
+			c->out.len = strlen(t);
+			c->out.taint |= SH_DECODED;
+			return 0;
+		}
+	}
+	c->out.known = false;
+	return 0;
+}
+
+static int reverse(struct sh *s, struct sh_command *c)
+{
+	const char *t = c->in.known ? sh_decode_reverse(s->a, c->in.text, c->in.len) : NULL;
+
+	c->out = c->in;
+	read_files(s, c, &c->out);
+	c->out.taint |= SH_DECODED;
+	c->out.known = t != NULL;
+	c->out.text = t ? t : "";
+	c->out.len = strlen(c->out.text);
+	return 0;
+}
+
+/* One s/a/b/ or s/a/b/g of plain text; anything else is not computed. */
+static int substitute(struct sh *s, struct sh_command *c)
+{
+	const char *e = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "";
+	const char *mid, *end;
+	struct sh_data d = c->in;
+	char sep = (char)(e[0] ? e[1] : '\0');
+
+	c->out = sh_unknown(c->in.taint, c->in.from);
+	read_files(s, c, &c->out);
+	if (!d.known || e[0] != 's' || !sep || !(mid = strchr(e + 2, sep)) ||
+		!(end = strchr(mid + 1, sep)) || strpbrk(e + 2, "\\.*[^$&") || mid == e + 2)
+		return 0;
+	for (unsigned turn = 0; turn < 512; turn++) {
+		const char *from = bawn_arena_strndup(s->a, e + 2, (size_t)(mid - e - 2));
+		const char *hit = from ? strstr(d.text, from) : NULL;
+
+		if (!hit)
+			break;
+		d.text = bawn_arena_printf(s->a, "%.*s%.*s%s", (int)(hit - d.text), d.text,
+			(int)(end - mid - 1), mid + 1, hit + strlen(from));
+		if (!d.text || !bawn_scan_spend(s->scan, d.len))
+			return 0;
+		d.len = strlen(d.text);
+		if (end[1] != 'g')
+			break;
+	}
+	d.taint |= c->out.taint;
+	c->out = d;
+	return 0;
+}
+
+static const char *url_of(const struct sh_command *c)
+{
+	const char *bare = NULL;
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (sh_is_url(t) && t[0] != '-')
+			return t;
+		if (t[0] != '-' && strchr(t, '.') && !strchr(t, ' ') && !bare &&
+			c->args.v[i - 1].text[0] != '-')
+			bare = t;
+	}
+	if (!bare && c->args.n > 1)
+		bare = c->args.v[c->args.n - 1].text;
+	return bare;
+}
+
+static const char *url_name(const char *url)
+{
+	const char *p = strstr(url, "://");
+	const char *slash = strrchr(p ? p + 3 : url, '/');
+
+	return slash && slash[1] ? slash + 1 : "index.html";
+}
+
+/* curl, wget and their kin. */
+static int fetch(struct sh *s, struct sh_command *c)
+{
+	bool wget = sh_is(c->args.v[0].text, "|wget|wget2|");
+	const char *url = url_of(c), *file = NULL;
+	struct sh_data d = sh_unknown(SH_NET, url);
+
+	d.url = url;
+	if (url && sh_host_of(s, url, NULL) == SH_HOST_LOCAL)
+		d.taint = 0;
+	if (url && !strncmp(url, "file://", 7)) {
+		d = sh_unknown(SH_FILE, NULL);
+		read_files(s, c, &d);
+	}
+	if (wget)
+		file = option(c, "-O", "--output-document");
+	else if (sh_is(c->args.v[0].text, "|aria2c|axel|"))
+		file = option(c, "-o", "--out");
+	else
+		file = option(c, "-o", "--output");
+	if (!file && url &&
+		(wget || sh_is(c->args.v[0].text, "|aria2c|axel|lwp-download|fetch|") ||
+			has(c, "|-O|--remote-name|-OJ|-JO|-LO|-LJO|-sLO|-sO|-fsSLO|-sSLO|-OL|-fLO|-LOk|-kO|")))
+		file = url_name(url);
+	if (file && strcmp(file, "-") != 0 && strcmp(file, "/dev/stdout") != 0) {
+		c->out = sh_text("");
+		return put_file(s, c, file, &d);
+	}
+	c->out = d;
+	return 0;
+}
+
+/* The program makes a file out of others. */
+static int convert(struct sh *s, struct sh_command *c, const char *to)
+{
+	struct sh_data d = sh_unknown(c->in.taint, c->in.from);
+
+	read_files(s, c, &d);
+	c->out = d;
+	if (!to || !strcmp(to, "-") || !strcmp(to, "/dev/stdout"))
+		return 0;
+	c->out = sh_text("");
+	return put_file(s, c, to, &d);
+}
+
+static int copy(struct sh *s, struct sh_command *c)
+{
+	const char *to = option(c, "-t", "--target-directory");
+	struct sh_data d = sh_unknown(0, NULL);
+	const struct sh_file *f =
+		c->args.n > 2 ? sh_file_get(s, c->args.v[c->args.n - 2].text, false) : NULL;
+
+	if (!to)
+		to = last(c);
+	if (f)
+		d = f->data;
+	read_files(s, c, &d);
+	c->out = sh_text("");
+	return put_file(s, c, to, &d);
+}
+
+static int tee(struct sh *s, struct sh_command *c)
+{
+	c->out = c->in;
+	for (size_t i = 1; i < c->args.n; i++) {
+		int rc = 0;
+
+		if (c->args.v[i].text[0] != '-')
+			rc = put_file(s, c, c->args.v[i].text, &c->in);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int disk_dump(struct sh *s, struct sh_command *c)
+{
+	const char *to = NULL;
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		if (!strncmp(c->args.v[i].text, "of=", 3))
+			to = c->args.v[i].text + 3;
+	}
+	return convert(s, c, to);
+}
+
+/* Somebody's whole home or a whole system is as good as its secrets. */
+static void whole_trees(struct sh *s, struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		struct sh_word *w = &c->args.v[i];
+		enum sh_place p = w->text[0] != '-' ? sh_place(s, w->text) : SH_HERE_DIR;
+
+		if ((p == SH_HOME_DIR || p == SH_ROOT_DIR || p == SH_SYSTEM_DIR) && !w->from) {
+			w->taint |= SH_SECRET;
+			w->from = w->text;
+		}
+	}
+}
+
+/* tar cf FILE …, zip FILE …, 7z a FILE … */
+static int archive(struct sh *s, struct sh_command *c)
+{
+	const char *p = c->args.v[0].text, *to = NULL;
+	const char *flags = c->args.n > 1 ? c->args.v[1].text : "";
+
+	if (sh_is(p, "|tar|gtar|bsdtar|")) {
+		to = option(c, "-f", "--file");
+		if (!to && flags[0] != '-' && strchr(flags, 'f') && c->args.n > 2)
+			to = c->args.v[2].text;
+		if (!strchr(flags, 'c') && !has(c, "|--create|-c|"))
+			to = NULL;
+	} else if (sh_is(p, "|7z|7za|7zr|rar|")) {
+		to = c->args.n > 2 ? c->args.v[2].text : NULL;
+	} else {
+		for (size_t i = 1; !to && i < c->args.n; i++) {
+			if (c->args.v[i].text[0] != '-' || !c->args.v[i].text[1])
+				to = c->args.v[i].text;
+		}
+	}
+	whole_trees(s, c);
+	return convert(s, c, to);
+}
+
+static int change_mode(struct sh *s, struct sh_command *c)
+{
+	for (size_t i = 2; i < c->args.n; i++) {
+		struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
+
+		if (f)
+			f->exec = true;
+	}
+	c->out = sh_text("");
+	return 0;
+}
+
+static int edit_in_place(struct sh *s, struct sh_command *c)
+{
+	size_t i = c->args.n;
+
+	if (!option(c, "-i", "--in-place") && !has(c, "|-i|--in-place|"))
+		return sh_is(c->args.v[0].text, "|sed|gsed|") ? substitute(s, c)
+							      : convert(s, c, NULL);
+	c->out = sh_text("");
+	while (i-- > 2 && c->args.v[i].text[0] != '-') {
+		int rc = put_file(s, c, c->args.v[i].text, NULL);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* What only says something about the host, the environment or a secret. */
+static unsigned source(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text, *l = c->line;
+
+	if (sh_is(p, "|env|printenv|") ||
+		(sh_is(p, "|set|export|declare|") && c->args.n < 3 &&
+			(c->args.n < 2 || !strcmp(c->args.v[1].text, "-p"))))
+		return SH_ENV;
+	if (sh_is(p, "|hostname|id|whoami|uname|ifconfig|ip|ps|w|who|last|netstat|ss|lscpu|lsblk|"
+		     "groups|uptime|df|mount|dmesg|arp|"))
+		return SH_HOST;
+	if (sh_is(p, "|history|fc|"))
+		return SH_SECRET;
+	if (sh_is(p, "|mysqldump|pg_dump|pg_dumpall|mongodump|"))
+		return SH_SECRET;
+	if (strstr(l, "security find-generic") || strstr(l, "security find-internet") ||
+		strstr(l, "security dump-keychain") || strstr(l, "export-secret-keys") ||
+		(strstr(l, "get secret") && !strcmp(p, "kubectl")))
+		return SH_SECRET | SH_HARD;
+	if (sh_is(p, "|dig|nslookup|host|"))
+		return SH_NET;
+	return 0;
+}
+
+/* Asks for a token in order to use it. */
+static bool token(const struct sh_command *c)
+{
+	static const char *const asks[] = {"secretsmanager get-secret", "print-access-token",
+		"print-identity-token", "auth token", "get-login-password", "vault kv get",
+		"pass show", "op read", "secrets versions access", "get-access-token", NULL};
+
+	for (size_t i = 0; asks[i]; i++) {
+		if (strstr(c->line, asks[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A one-liner that prints what a shell is then given. */
+static bool printer(const struct sh_command *c)
+{
+	if ((c->how & SH_STDIN) || !(c->how & SH_PIPED))
+		return false;
+	return (sh_interpreter(c->args.v[0].text) != BAWN_LANG_AUTO &&
+		       has(c, "|-e|-c|-r|-ne|-le|")) ||
+	       (sh_is(c->args.v[0].text, "|awk|gawk|mawk|") && strstr(c->line, "BEGIN"));
+}
+
+static bool swallows(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+
+	return sh_is(p,
+		       "|wc|test|[|true|false|sleep|kill|mkdir|rmdir|touch|ls|stat|du|rm|cd|exit|"
+		       "return|md5sum|sha1sum|sha256sum|sha512sum|basename|dirname|which|file|"
+		       "type|seq|date|pwd|chown|chgrp|ssh-add|ssh-keygen|ssh-copy-id|realpath|"
+		       "readlink|make|npm|pip|cargo|go|pytest|systemctl|service|apt|apt-get|kubectl|"
+		       "crontab|mysql|psql|docker|") ||
+	       (sh_is(p, "|grep|egrep|rg|") && has(c, "|-q|-c|-l|--quiet|--count|-ql|-L|"));
+}
+
+static int generic(struct sh *s, struct sh_command *c)
+{
+	unsigned t = source(c);
+	struct sh_data d = sh_unknown(c->in.taint, c->in.from);
+
+	d.url = c->in.url;
+	if (token(c)) {
+		c->out = sh_unknown(SH_ENV, "$token");
+		return 0;
+	}
+	if (t) {
+		c->out = sh_unknown(t, c->args.v[0].text);
+		return 0;
+	}
+	if (swallows(c)) {
+		c->out = sh_unknown(0, NULL);
+		return 0;
+	}
+	/* a constant that goes through a filter first does so to hide */
+	if (c->in.known && c->in.len &&
+		sh_is(c->args.v[0].text,
+			"|awk|gawk|mawk|cut|perl|python|python3|ruby|fold|paste|iconv|"
+			"jq|tac|shuf|sort|uniq|php|node|bc|dc|od|crypt|ccrypt|"))
+		d.taint |= SH_DECODED;
+	if (printer(c))
+		d.taint |= SH_DECODED;
+	read_files(s, c, &d);
+	c->out = d;
+	return 0;
+}
+
+static int model_file(struct sh *s, struct sh_command *c, bool *hit)
+{
+	const char *p = c->args.v[0].text;
+
+	*hit = true;
+	if (sh_is(p, "|curl|wget|wget2|fetch|aria2c|axel|http|https|xh|curlie|lwp-download|GET|"))
+		return fetch(s, c);
+	if (sh_is(p, "|cp|mv|install|ln|gcp|ditto|rsync|link|"))
+		return copy(s, c);
+	if (!strcmp(p, "tee") || !strcmp(p, "sponge"))
+		return tee(s, c);
+	if (!strcmp(p, "dd"))
+		return disk_dump(s, c);
+	if (sh_is(p, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ar|"))
+		return archive(s, c);
+	if (sh_is(p, "|chmod|"))
+		return change_mode(s, c);
+	if (sh_is(p, "|sed|gsed|") || (!strcmp(p, "perl") && !printer(c)))
+		return edit_in_place(s, c);
+	if (sh_is(p, "|gpg|gpg2|age|sort|gcc|cc|clang|g++|go|"))
+		return convert(s, c, option(c, "-o", "--output"));
+	if (sh_is(p, "|truncate|shred|touch|"))
+		return put_file(s, c, last(c), NULL);
+	*hit = false;
+	return 0;
+}
+
+static int model_decoder(struct sh *s, struct sh_command *c, bool *hit)
+{
+	const char *p = c->args.v[0].text;
+	const bool d = has(c, "|-d|-D|--decode|-di|-id|-r|-rp|-pr|-r -p|-a|-A|-base64|");
+
+	*hit = true;
+	if (sh_is(p, "|base64|gbase64|b64decode|") && (d || !strcmp(p, "b64decode")))
+		return decode(s, c, sh_decode_base64);
+	if (!strcmp(p, "base32") && d)
+		return decode(s, c, sh_decode_base32);
+	if (!strcmp(p, "basenc") && d)
+		return decode(s, c,
+			has(c, "|--base16|")   ? sh_decode_hex
+			: has(c, "|--base32|") ? sh_decode_base32
+					       : sh_decode_base64);
+	if (!strcmp(p, "xxd") && d)
+		return decode(s, c, sh_decode_hex);
+	if (!strcmp(p, "openssl") && has(c, "|-d|") && has(c, "|base64|-base64|-a|"))
+		return decode(s, c, sh_decode_base64);
+	if (!strcmp(p, "openssl") && has(c, "|-d|") && !has(c, "|-out|")) {
+		c->out = sh_unknown(c->in.taint | SH_DECODED, c->in.from);
+		return 0;
+	}
+	if (!strcmp(p, "openssl") && has(c, "|enc|"))
+		return convert(s, c, option(c, "-out", ""));
+	if (!strcmp(p, "rev"))
+		return reverse(s, c);
+	if (!strcmp(p, "tr"))
+		return translate(s, c);
+	if (sh_is(p, "|gunzip|zcat|bzcat|xzcat|uudecode|lzcat|zstdcat|") ||
+		(sh_is(p, "|gzip|bzip2|xz|zstd|") && d)) {
+		int rc = generic(s, c);
+
+		c->out.taint |= SH_DECODED;
+		return rc;
+	}
+	*hit = false;
+	return 0;
+}
+
+int sh_model(struct sh *s, struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+	bool hit = false;
+	int rc;
+
+	if (sh_is(p, "|echo|"))
+		return echo(s, c);
+	if (!strcmp(p, "printf"))
+		return print_formatted(s, c);
+	if (sh_is(p, "|cat|tac|head|tail|less|more|nl|column|pv|bat|batcat|zcat|strings|"))
+		return copy_input(s, c);
+	rc = model_decoder(s, c, &hit);
+	if (rc == 0 && !hit)
+		rc = model_file(s, c, &hit);
+	if (rc == 0 && !hit)
+		rc = generic(s, c);
+	return rc;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a path lies, and whether what lies there is somebody's secret. */
+#include <ctype.h>
+#include <string.h>
+
+#include "inspect/shell/shell.h"
+
+/* /a//b/./c/../d/ to /a/b/d, without a look at any disk. */
+static char *lexical(struct sh *s, const char *path)
+{
+	char *out = bawn_arena_alloc(s->a, strlen(path) + 2);
+	size_t k = 0;
+
+	if (!out)
+		return NULL;
+	for (const char *p = path; *p;) {
+		size_t n;
+
+		while (*p == '/')
+			p++;
+		n = strcspn(p, "/");
+		if (!n)
+			break;
+		if (n == 2 && p[0] == '.' && p[1] == '.') {
+			while (k && out[k - 1] != '/')
+				k--;
+			k -= k > 0;
+		} else if (n != 1 || p[0] != '.') {
+			out[k++] = '/';
+			memcpy(out + k, p, n);
+			k += n;
+		}
+		p += n;
+	}
+	if (!k)
+		out[k++] = '/';
+	out[k] = 0;
+	return out;
+}
+
+static bool all_glob(const char *t)
+{
+	return *t && !t[strspn(t, "*.")] && strchr(t, '*');
+}
+
+static enum sh_place home_place(const char *rest)
+{
+	while (*rest == '/')
+		rest++;
+	if (!*rest || all_glob(rest) || !strcmp(rest, "."))
+		return SH_HOME_DIR;
+	return strncmp(rest, "..", 2) != 0 ? SH_IN_HOME : SH_HOME_DIR;
+}
+
+static bool under(const char *p, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return !strncmp(p, dir, n) && (!p[n] || p[n] == '/');
+}
+
+static enum sh_place device_place(const char *p)
+{
+	static const char *const disks[] = {"/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd",
+		"/dev/xvd", "/dev/mmcblk", "/dev/disk", "/dev/rdisk", "/dev/mapper/", "/dev/md",
+		"/dev/dm-", "/dev/mem", "/dev/kmem", "/dev/port", "/dev/loop"};
+
+	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
+		if (!strncmp(p, disks[i], strlen(disks[i])))
+			return SH_DEVICE;
+	}
+	return SH_TEMP;
+}
+
+/* Below one of the directories that the system is made of. */
+static enum sh_place system_place(const char *p, const char *dir)
+{
+	const char *name = p + strlen(dir);
+
+	name += *name == '/';
+	if (!*name || all_glob(name))
+		return SH_SYSTEM_DIR;
+	name += strcspn(name, "/");
+	if ((!*name || all_glob(name + 1)) && sh_is(dir, "|/usr|/var|/System|"))
+		return SH_SYSTEM_DIR;
+	if (sh_is(dir, "|/opt|/mnt|/media|/srv|/snap|") || !strncmp(p, "/usr/local/", 11))
+		return SH_ABSOLUTE;
+	return SH_IN_SYSTEM;
+}
+
+static enum sh_place absolute_place(const char *p)
+{
+	static const char *const temps[] = {"/tmp", "/var/tmp", "/dev/shm", "/run/user",
+		"/var/cache", "/private/tmp", "/usr/src/app", "/workspace", "/workspaces", "/app",
+		"/repo", "/src", "/build", "/testbed", "/code", "/var/www", "/project", "/data",
+		"/content", "/github"};
+	static const char *const systems[] = {"/etc", "/usr", "/var", "/bin", "/sbin", "/lib",
+		"/lib64", "/lib32", "/boot", "/sys", "/proc", "/opt", "/srv", "/run", "/System",
+		"/Library", "/Applications", "/private", "/lost+found", "/snap", "/mnt", "/media"};
+	const char *name;
+
+	if (!strcmp(p, "/") || (all_glob(p + 1)))
+		return SH_ROOT_DIR;
+	if (under(p, "/root") || under(p, "/var/root"))
+		return home_place(p + (p[1] == 'v' ? 9 : 5));
+	if (under(p, "/home") || under(p, "/Users")) {
+		name = p + (p[1] == 'h' ? 5 : 6);
+		name += *name == '/';
+		name += strcspn(name, "/");
+		return home_place(name);
+	}
+	for (size_t i = 0; i < sizeof(temps) / sizeof(temps[0]); i++) {
+		if (under(p, temps[i]))
+			return SH_TEMP;
+	}
+	if (under(p, "/dev"))
+		return strcmp(p, "/dev") != 0 && strcmp(p, "/dev/*") != 0 ? device_place(p)
+									  : SH_SYSTEM_DIR;
+	for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {
+		if (under(p, systems[i]))
+			return system_place(p, systems[i]);
+	}
+	return SH_ABSOLUTE;
+}
+
+enum sh_place sh_place(struct sh *s, const char *path)
+{
+	const char *p = sh_path(s, path);
+	char *plain;
+
+	if (p[0] == '~')
+		return home_place(p + strcspn(p, "/"));
+	if (p[0] == '/') {
+		plain = lexical(s, p);
+		return plain ? absolute_place(plain) : SH_ABSOLUTE;
+	}
+	if (!strncmp(p, "..", 2) && (!p[2] || p[2] == '/'))
+		return SH_UP;
+	if (all_glob(p) || !strcmp(p, ".") || !*p || !strcmp(p, ".git") || !strcmp(p, ".git/"))
+		return SH_ALL_HERE;
+	return SH_HERE_DIR;
+}
+
+#define WORD (1u << 30) /* a name of its own: nothing may follow it */
+#define BOTH (SH_SECRET | SH_HARD)
+
+/* Pieces of paths. `read`: what reading it alone is worth. */
+static const struct sh_secret secrets[] = {
+	{"/etc/shadow", 0.62f, BOTH | WORD, "password hashes"},
+	{"/etc/gshadow", 0.62f, BOTH | WORD, "password hashes"},
+	{"/etc/master.passwd", 0.6f, BOTH | WORD, "password hashes"},
+	{"/etc/security/opasswd", 0.6f, BOTH | WORD, "password hashes"},
+	{"/etc/sudoers", 0.32f, SH_SECRET, "who may become root"},
+	{"/etc/krb5.keytab", 0.5f, BOTH, "Kerberos keys"},
+	{"/etc/kubernetes/admin.conf", 0.5f, BOTH, "cluster credentials"},
+	{"/etc/ssl/private", 0.45f, BOTH, "private keys"},
+	{"/etc/ssh/ssh_host_", 0.4f, BOTH, "host keys"},
+	{".ssh/id_", 0.5f, BOTH, "SSH keys"},
+	{"id_rsa", 0.42f, BOTH, "SSH keys"},
+	{"id_ed25519", 0.42f, BOTH, "SSH keys"},
+	{"id_ecdsa", 0.42f, BOTH, "SSH keys"},
+	{"id_dsa", 0.42f, BOTH, "SSH keys"},
+	{".ssh/*", 0.45f, BOTH | WORD, "SSH keys"},
+	{".ssh", 0.0f, BOTH | WORD, "SSH keys"},
+	{".ssh/authorized_keys", 0.0f, 0, "who may log in"},
+	{".aws/credentials", 0.45f, BOTH, "AWS credentials"},
+	{".aws", 0.0f, SH_SECRET | WORD, "AWS credentials"},
+	{".azure/", 0.35f, SH_SECRET, "Azure credentials"},
+	{".config/gcloud", 0.35f, SH_SECRET, "Google Cloud credentials"},
+	{"application_default_credentials.json", 0.4f, BOTH, "Google Cloud credentials"},
+	{".oci/", 0.35f, SH_SECRET, "cloud credentials"},
+	{".kube/config", 0.3f, SH_SECRET, "cluster credentials"},
+	{".kube", 0.0f, SH_SECRET | WORD, "cluster credentials"},
+	{".docker/config.json", 0.35f, SH_SECRET, "registry credentials"},
+	{".dockercfg", 0.3f, SH_SECRET, "registry credentials"},
+	{".gnupg", 0.35f, BOTH, "PGP keys"},
+	{".password-store", 0.45f, BOTH, "passwords"},
+	{".netrc", 0.42f, BOTH | WORD, "passwords"},
+	{".git-credentials", 0.45f, BOTH | WORD, "git credentials"},
+	{".config/gh/hosts.yml", 0.45f, BOTH, "GitHub credentials"},
+	{".npmrc", 0.1f, SH_SECRET | WORD, "registry tokens"},
+	{".pypirc", 0.35f, SH_SECRET | WORD, "registry tokens"},
+	{".pgpass", 0.42f, BOTH | WORD, "database passwords"},
+	{".my.cnf", 0.35f, SH_SECRET | WORD, "database passwords"},
+	{".vault-token", 0.45f, BOTH | WORD, "vault token"},
+	{".terraform.d/credentials", 0.45f, BOTH, "Terraform credentials"},
+	{".env", 0.0f, SH_SECRET | WORD, "secrets of the application"},
+	{".env.", 0.0f, SH_SECRET, "secrets of the application"},
+	{"wp-config.php", 0.1f, SH_SECRET | WORD, "database passwords"},
+	{"_history", 0.25f, SH_SECRET | WORD, "shell history"},
+	{".history", 0.2f, SH_SECRET | WORD, "shell history"},
+	{"Login Data", 0.6f, BOTH, "browser passwords"},
+	{"Login\\ Data", 0.6f, BOTH, "browser passwords"},
+	{"logins.json", 0.5f, BOTH, "browser passwords"},
+	{"key4.db", 0.5f, BOTH, "browser keys"},
+	{"key3.db", 0.5f, BOTH, "browser keys"},
+	{"cookies.sqlite", 0.5f, BOTH, "browser cookies"},
+	{"Cookies.binarycookies", 0.5f, BOTH, "browser cookies"},
+	{"/Default/Cookies", 0.5f, BOTH, "browser cookies"},
+	{".mozilla/firefox", 0.35f, SH_SECRET, "browser profile"},
+	{".config/google-chrome", 0.35f, SH_SECRET, "browser profile"},
+	{"/Google/Chrome", 0.3f, SH_SECRET, "browser profile"},
+	{"Library/Keychains", 0.5f, BOTH, "keychain"},
+	{"login.keychain", 0.5f, BOTH, "keychain"},
+	{"share/keyrings/", 0.45f, BOTH, "keyring"},
+	{"kwallet", 0.4f, BOTH, "keyring"},
+	{"Library/Cookies", 0.45f, SH_SECRET, "browser cookies"},
+	{"wallet.dat", 0.5f, BOTH | WORD, "wallet"},
+	{".bitcoin", 0.4f, BOTH, "wallet"},
+	{".ethereum/keystore", 0.5f, BOTH, "wallet"},
+	{".electrum", 0.4f, BOTH, "wallet"},
+	{".config/solana/id.json", 0.5f, BOTH, "wallet"},
+	{"/environ", 0.45f, SH_ENV | WORD, "the environment of a process"},
+	{"serviceaccount/token", 0.4f, BOTH, "cluster token"},
+	{"secrets/kubernetes.io", 0.4f, BOTH, "cluster token"},
+	{"/var/run/secrets", 0.4f, BOTH, "mounted secrets"},
+	{"/run/secrets/", 0.3f, BOTH, "mounted secrets"},
+	{"/etc/passwd", 0.0f, SH_SECRET | WORD, "accounts"},
+	{".claude/.credentials.json", 0.45f, BOTH, "agent credentials"},
+	{".codex/auth.json", 0.45f, BOTH, "agent credentials"},
+	{".config/op/", 0.4f, BOTH, "password manager"},
+	{".kdbx", 0.4f, BOTH | WORD, "password database"},
+	{"/var/lib/mysql", 0.0f, SH_SECRET, "database"},
+	{"NTDS.dit", 0.6f, BOTH, "domain credentials"},
+	{"com.apple.TCC/TCC.db", 0.5f, BOTH, "what programs may do"},
+	{"/etc/wireguard", 0.35f, SH_SECRET, "VPN keys"},
+	{"/etc/NetworkManager/system-connections", 0.4f, SH_SECRET, "network passwords"},
+	{"credentials.db", 0.4f, BOTH | WORD, "cloud credentials"},
+	{"access_tokens.db", 0.4f, BOTH | WORD, "cloud credentials"},
+	{"accessTokens.json", 0.4f, BOTH | WORD, "cloud credentials"},
+	{"msal_token_cache", 0.4f, BOTH, "cloud credentials"},
+	{"private_key", 0.0f, SH_SECRET, "private key"},
+	{"privkey.pem", 0.25f, BOTH | WORD, "private key"},
+	{"server.key", 0.0f, SH_SECRET | WORD, "private key"},
+	{"secrets.json", 0.0f, SH_SECRET | WORD, "secrets"},
+	{"secrets.yml", 0.0f, SH_SECRET | WORD, "secrets"},
+	{"secrets.yaml", 0.0f, SH_SECRET | WORD, "secrets"},
+	{"credentials.json", 0.0f, SH_SECRET | WORD, "credentials"},
+};
+
+static bool edge(char c)
+{
+	return !c || (!isalnum((unsigned char)c) && c != '_' && c != '-');
+}
+
+/* Text that only looks like it: public halves, templates. */
+static bool harmless(const char *hit, const char *needle)
+{
+	const char *end = hit + strlen(needle);
+	size_t n = strcspn(end, " \t\n'\"<>|;&),");
+
+	if (n >= 4 && !strncmp(end + n - 4, ".pub", 4))
+		return true;
+	if (!strcmp(needle, ".env.")) {
+		static const char *const templates[] = {"example", "sample", "template", "dist",
+			"test", "defaults", "schema", "ci"};
+
+		for (size_t i = 0; i < sizeof(templates) / sizeof(templates[0]); i++) {
+			if (!strncmp(end, templates[i], strlen(templates[i])))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool matches(const struct sh_secret *x, const char *word, const char *hit)
+{
+	const char *end = hit + strlen(x->pattern);
+	char before = (char)(hit > word ? hit[-1] : '\0');
+
+	/* /etc/shadow may follow anything; names start a component */
+	if (x->pattern[0] != '/' && x->pattern[0] != '_' && x->pattern[0] != '.' && !edge(before))
+		return false;
+	if (x->pattern[0] == '.' && before && (isalnum((unsigned char)before) || before == '*'))
+		return strcmp(x->pattern, ".kdbx") == 0;
+	if (x->pattern[0] == '/' && before && isalnum((unsigned char)before) &&
+		!strncmp(x->pattern, "/etc", 4))
+		return false;
+	if ((x->taint & WORD) && *end && *end != '/' && !strchr("'\" \t\n),;|&<>*:]}\\?", *end))
+		return false;
+	/* a directory of secrets, but something in it that has an entry of its own or none */
+	if ((x->taint & WORD) && *end == '/' && end[1] && !strchr("'\" *)", end[1]))
+		return false;
+	return !harmless(hit, x->pattern);
+}
+
+/* /etc/sh?dow: a pattern with enough letters that only a secret fits. */
+static const char *glob_secret(const char *word)
+{
+	static const char *const files[] = {"/etc/shadow", "/etc/gshadow", "~/.ssh/id_rsa",
+		"~/.ssh/id_ed25519", "/root/.ssh/id_rsa", "~/.aws/credentials"};
+	const char *base = sh_base(word);
+	size_t letters = 0;
+
+	for (const char *p = base; *p; p++)
+		letters += isalnum((unsigned char)*p) != 0;
+	for (size_t i = 0; letters >= 3 && i < sizeof(files) / sizeof(files[0]); i++) {
+		if (sh_glob_match(word, files[i]))
+			return files[i];
+	}
+	return word;
+}
+
+const struct sh_secret *sh_secret_of(struct sh *s, const char *word)
+{
+	const struct sh_secret *best = NULL;
+	const char *path = word;
+
+	if (!strpbrk(word, "./_ "))
+		return NULL;
+	if (s->cwd && word[0] != '-' && word[0] != '/')
+		path = sh_path(s, word);
+	if (strpbrk(path, "?*["))
+		path = glob_secret(path);
+	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
+		const char *hit = strstr(path, secrets[i].pattern);
+
+		if (hit && matches(&secrets[i], path, hit) &&
+			(!best || secrets[i].read > best->read ||
+				(secrets[i].taint & ~best->taint & SH_HARD)))
+			best = &secrets[i];
+	}
+	return best && (best->taint & ~WORD) ? best : NULL;
+}
+
+bool sh_secret_name(const char *name, size_t n)
+{
+	static const char *const parts[] = {"SECRET", "TOKEN", "PASSWORD", "PASSWD", "API_KEY",
+		"APIKEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL", "_PAT", "AUTH_KEY",
+		"ENCRYPTION_KEY", "SIGNING_KEY", "DATABASE_URL"};
+	char up[64];
+
+	if (n >= sizeof(up))
+		n = sizeof(up) - 1;
+	for (size_t i = 0; i < n; i++)
+		up[i] = (char)toupper((unsigned char)name[i]);
+	up[n] = 0;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strstr(up, parts[i]))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs that run another program: their own options are taken away until the program that does
+ * the work stands first. Those that hand words to a shell, on this machine or another, give
+ * scripts that are read next.
+ */
+#include <string.h>
+
+#include "inspect/shell/shell.h"
+
+struct wrapper {
+	const char *name;
+	const char *letters; /* short options that take a word */
+	const char *longs;   /* long options that take a word, as |--a|--b| */
+	unsigned skip;       /* words of its own before the program */
+	unsigned how;
+	bool assigns; /* NAME=VALUE may stand before the program */
+};
+
+static const struct wrapper wrappers[] = {
+	{"sudo", "ugpCcDhRrTtU", "|--user|--group|--prompt|--host|--chdir|--chroot|", 0, SH_ROOT,
+		true},
+	{"doas", "uC", "", 0, SH_ROOT, false},
+	{"pkexec", "", "|--user|", 0, SH_ROOT, false},
+	{"ksu", "e", "", 0, SH_ROOT, false},
+	{"env", "uC", "|--unset|--chdir|", 0, 0, true},
+	{"nohup", "", "", 0, 0, false},
+	{"timeout", "sk", "|--signal|--kill-after|", 1, 0, false},
+	{"gtimeout", "sk", "|--signal|--kill-after|", 1, 0, false},
+	{"nice", "n", "|--adjustment|", 0, 0, false},
+	{"ionice", "cnpPu", "|--class|--classdata|", 0, 0, false},
+	{"chrt", "TPD", "", 1, 0, false},
+	{"taskset", "", "", 1, 0, false},
+	{"numactl", "CNmip", "", 0, 0, false},
+	{"strace", "aeEIoOpPsSuX", "|--output|--trace|", 0, 0, false},
+	{"ltrace", "aeFlnopsuxX", "", 0, 0, false},
+	{"setsid", "", "", 0, 0, false},
+	{"stdbuf", "ioe", "|--input|--output|--error|", 0, 0, false},
+	{"unbuffer", "", "", 0, 0, false},
+	{"busybox", "", "", 0, 0, false},
+	{"toybox", "", "", 0, 0, false},
+	{"command", "", "", 0, 0, false},
+	{"builtin", "", "", 0, 0, false},
+	{"exec", "a", "", 0, 0, false},
+	{"time", "fo", "|--format|--output|", 0, 0, false},
+	{"gtime", "fo", "|--format|--output|", 0, 0, false},
+	{"multitime", "n", "", 0, 0, false},
+	{"setarch", "", "", 1, 0, false},
+	{"linux32", "", "", 0, 0, false},
+	{"linux64", "", "", 0, 0, false},
+	{"torsocks", "", "", 0, 0, false},
+	{"torify", "", "", 0, 0, false},
+	{"proxychains", "f", "", 0, 0, false},
+	{"proxychains4", "f", "", 0, 0, false},
+	{"rlwrap", "abCDfHlopqsStz", "", 0, 0, false},
+	{"cpulimit", "lpe", "", 0, 0, false},
+	{"choom", "np", "", 0, 0, false},
+	{"setpriv", "", "|--reuid|--regid|--groups|", 0, 0, false},
+	{"unshare", "SG", "", 0, 0, false},
+	{"chronic", "", "", 0, 0, false},
+	{"ts", "", "", 0, 0, false},
+	{"dbus-run-session", "", "", 0, 0, false},
+	{"caffeinate", "tw", "", 0, 0, false},
+	{"firejail", "", "", 0, 0, false},
+	{"catchsegv", "", "", 0, 0, false},
+	{"softlimit", "acdflmoprst", "", 0, 0, false},
+	{"fakeroot", "lsib", "", 0, 0, false},
+	{"faketime", "f", "", 1, 0, false},
+	{"winpty", "", "", 0, 0, false},
+	{"daemonize", "acepluv", "", 0, 0, false},
+	{"sem", "j", "", 0, SH_ARGSIN, false},
+	{"gosu", "", "", 1, 0, false},
+	{"su-exec", "", "", 1, 0, false},
+	{"grc", "", "", 0, 0, false},
+	{"entr", "", "", 0, SH_ARGSIN, false},
+};
+
+static const struct wrapper *wrapper_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++) {
+		if (!strcmp(wrappers[i].name, name))
+			return &wrappers[i];
+	}
+	return NULL;
+}
+
+bool sh_is_shell(const char *word)
+{
+	return sh_is(sh_base(word[0] == '-' ? word + 1 : word),
+		"|sh|bash|dash|zsh|ksh|ash|fish|csh|tcsh|mksh|rbash|yash|posh|elvish|nu|sash|rksh|pwsh|");
+}
+
+struct sh_inner *sh_inner_add(struct sh *s, struct sh_inners *in, const char *text)
+{
+	struct sh_inner *x;
+
+	if (in->n == SH_INNER_MAX) {
+		s->deep = true;
+		return NULL;
+	}
+	x = &in->v[in->n++];
+	*x = (struct sh_inner){.text = text, .len = strlen(text)};
+	return x;
+}
+
+static void drop(struct sh_command *c, size_t n)
+{
+	if (n > c->args.n)
+		n = c->args.n;
+	c->args.v += n;
+	c->args.n -= n;
+	c->args.cap = c->args.n;
+	if (c->args.n) {
+		c->path = c->args.v[0].text;
+		c->args.v[0].text = sh_base(c->args.v[0].text);
+	}
+}
+
+static bool is_assign(const char *t)
+{
+	const char *eq = strchr(t, '=');
+
+	return eq && eq != t && t[0] != '-' && t[0] != '/' && t[0] != '.';
+}
+
+/* Words that belong to the wrapper itself. */
+static size_t own_words(const struct wrapper *w, const struct sh_command *c)
+{
+	size_t i = 1;
+
+	for (; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		size_t n = strlen(t);
+
+		if (!strcmp(t, "--")) {
+			i++;
+			break;
+		}
+		if (t[0] == '-' && t[1] == '-') {
+			const char *list = w->longs;
+
+			i += sh_is(t, list);
+		} else if (t[0] == '-' && t[1]) {
+			i += strchr(w->letters, t[n - 1]) != NULL && t[n - 1] != '-';
+		} else if (w->assigns && is_assign(t)) {
+			continue;
+		} else {
+			break;
+		}
+	}
+	return i + w->skip;
+}
+
+/* env -S 'cmd args' splits its word itself. */
+static const char *env_split(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		bool shorter = t[0] == '-' && t[1] != '-' && strchr(t, 'S');
+
+		if (shorter && strchr(t, 'S')[1])
+			return strchr(t, 'S') + 1;
+		if ((shorter || !strcmp(t, "--split-string")) && i + 1 < c->args.n) {
+			const char *rest = sh_quote_words(s, &c->args, i + 2);
+
+			return rest ? bawn_arena_printf(s->a, "%s %s", c->args.v[i + 1].text, rest)
+				    : NULL;
+		}
+		if (!strncmp(t, "--split-string=", 15))
+			return t + 15;
+	}
+	return NULL;
+}
+
+/* The word behind option `-c` (also clustered: -lc), or NULL. */
+static const struct sh_word *script_word(const struct sh_command *c, size_t *at)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (t[0] == '-' && t[1] != '-' && strchr(t, 'c') && i + 1 < c->args.n) {
+			*at = i + 1;
+			return &c->args.v[i + 1];
+		}
+		if (!strncmp(t, "--command=", 10)) {
+			*at = i;
+			return &c->args.v[i];
+		}
+		if (!strcmp(t, "--command") && i + 1 < c->args.n) {
+			*at = i + 1;
+			return &c->args.v[i + 1];
+		}
+		if ((t[0] == '-' && t[1] == 'o' && !t[2]) || !strcmp(t, "--rcfile") ||
+			!strcmp(t, "--init-file"))
+			i++;
+	}
+	return NULL;
+}
+
+static struct sh_data word_data(const struct sh_word *w, const char *text)
+{
+	struct sh_data d = sh_text(text);
+
+	d.known = w->known;
+	d.taint = w->taint;
+	d.from = w->from;
+	d.url = w->url;
+	return d;
+}
+
+static int shell_script(struct sh *s, struct sh_command *c, struct sh_inners *in,
+	const struct sh_word *w, size_t at)
+{
+	const char *t = !strncmp(w->text, "--command=", 10) ? w->text + 10 : w->text;
+	struct sh_data d = word_data(w, t);
+	struct sh_inner *x;
+	int rc = sh_vet_execution(s, c, &d);
+
+	if (rc < 0)
+		return rc;
+	/* bash -c {echo,…}: written for a program that splits its words in another way */
+	if (!strcmp(t, "echo") && at + 1 < c->args.n)
+		t = sh_join_words(s, &c->args, at, c->args.n, ' ').text;
+	x = sh_inner_add(s, in, t);
+	if (!x)
+		return 0;
+	x->bias = (struct sh_data){.taint = d.taint, .from = d.from, .url = d.url};
+	/* $0 is the first word behind the script */
+	x->has_params = true;
+	x->params = (struct sh_words){
+		.v = c->args.v + at + 2, .n = c->args.n > at + 2 ? c->args.n - at - 2 : 0};
+	return 0;
+}
+
+/* bash FILE, bash < FILE, … | bash: the program is bytes that may be known. */
+static int shell_input(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	struct sh_data d = c->in;
+	const struct sh_file *f = NULL;
+	struct sh_inner *x;
+	size_t i = 1;
+	int rc;
+
+	while (i < c->args.n && (c->args.v[i].text[0] == '-' || c->args.v[i].text[0] == '+')) {
+		if (!strcmp(c->args.v[i].text, "-o"))
+			i++;
+		if (strchr(c->args.v[i < c->args.n ? i : c->args.n - 1].text, 's')) {
+			i = c->args.n;
+			break;
+		}
+		i++;
+	}
+	if (i < c->args.n && strcmp(c->args.v[i].text, "/dev/stdin") != 0) {
+		f = sh_file_get(s, c->args.v[i].text, false);
+		d = f ? f->data : word_data(&c->args.v[i], "");
+		if (!f)
+			d.taint &= SH_NET;
+	} else if (!(c->how & SH_STDIN)) {
+		return 0;
+	}
+	rc = sh_vet_execution(s, c, &d);
+	if (rc < 0 || !d.len || (!d.known && !(d.taint & SH_DECODED) && f))
+		return rc;
+	x = sh_inner_add(s, in, d.text);
+	if (x)
+		x->bias = (struct sh_data){.taint = d.taint & SH_NET, .url = d.url};
+	return 0;
+}
+
+static int shell(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	size_t at = 0;
+	const struct sh_word *w = script_word(c, &at);
+
+	return w ? shell_script(s, c, in, w, at) : shell_input(s, c, in);
+}
+
+/* su [-] [user] -c SCRIPT, runuser, script -c, flock f -c, sg group -c */
+static int other_shell(struct sh *s, struct sh_command *c, struct sh_inners *in, unsigned how)
+{
+	size_t at = 0;
+	const struct sh_word *w = script_word(c, &at);
+	int rc = w ? shell_script(s, c, in, w, at) : 0;
+
+	if (w && in->n) {
+		in->v[in->n - 1].how |= how;
+		in->v[in->n - 1].has_params = false;
+	}
+	return rc;
+}
+
+static int quoted_inner(
+	struct sh *s, const struct sh_command *c, struct sh_inners *in, size_t from, unsigned how)
+{
+	const char *t = from < c->args.n ? sh_quote_words(s, &c->args, from) : NULL;
+	struct sh_inner *x = t ? sh_inner_add(s, in, t) : NULL;
+
+	if (x)
+		x->how = how;
+	for (size_t i = from; x && i < c->args.n; i++) {
+		x->bias.taint |= c->args.v[i].taint;
+		x->bias.from = x->bias.from ? x->bias.from : c->args.v[i].from;
+	}
+	return 0;
+}
+
+/* Words joined by blanks and read by a shell again: ssh, watch. */
+static int joined_inner(
+	struct sh *s, const struct sh_command *c, struct sh_inners *in, size_t from, unsigned how)
+{
+	struct sh_data all = sh_join_words(s, &c->args, from, c->args.n, ' ');
+	struct sh_inner *x;
+
+	if (!all.len)
+		return 0;
+	x = sh_inner_add(s, in, all.text);
+	if (x) {
+		x->how = how;
+		x->bias = (struct sh_data){.taint = all.taint, .from = all.from};
+	}
+	return 0;
+}
+
+static size_t past_options(const struct sh_command *c, size_t i, const char *letters)
+{
+	for (; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (t[0] != '-' || !t[1])
+			break;
+		if (t[1] != '-' && !t[2] && strchr(letters, t[1]))
+			i++;
+	}
+	return i;
+}
+
+/* docker exec … CONTAINER CMD, docker run … IMAGE CMD, kubectl exec POD -- CMD */
+static int container(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	size_t i = 1;
+
+	for (size_t k = 1; k < c->args.n; k++) {
+		if (!strcmp(c->args.v[k].text, "--"))
+			return quoted_inner(s, c, in, k + 1, SH_REMOTE);
+	}
+	while (i < c->args.n && !sh_is(c->args.v[i].text, "|exec|run|shell|"))
+		i++;
+	if (i >= c->args.n)
+		return 0;
+	for (i++; i < c->args.n && c->args.v[i].text[0] == '-'; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (sh_is(t, "|-v|-e|-u|-w|-p|-n|-c|-l|-h|--name|--volume|--env|--user|--workdir|"
+			     "--network|--net|--entrypoint|--publish|--mount|--hostname|--env-file|"
+			     "--memory|-m|--cpus|--platform|--gpus|--add-host|--label|--restart|"
+			     "--namespace|--container|--context|--image|--device|--cap-add|--pid|"
+			     "--security-opt|--shm-size|--ulimit|--tmpfs|--link|--dns|--ip|"))
+			i++;
+	}
+	return quoted_inner(s, c, in, i + 1, SH_REMOTE);
+}
+
+/* The words that xargs adds are those of its input, when that is known. */
+static int xargs(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	size_t i = past_options(c, 1, "IniPdLEsa");
+	const char *t = i < c->args.n ? sh_quote_words(s, &c->args, i) : NULL;
+	struct sh_inner *x;
+
+	if (!t)
+		return 0;
+	if (c->in.known && c->in.len && c->in.len < 4096) {
+		const char *hole = NULL;
+		struct sh_words one = {.v = (struct sh_word[]){{.text = c->in.text}}, .n = 1};
+		const char *text = c->in.text;
+
+		for (size_t k = 1; k < i; k++) {
+			if (!strncmp(c->args.v[k].text, "-I", 2))
+				hole = c->args.v[k].text[2] ? c->args.v[k].text + 2
+							    : c->args.v[k + 1].text;
+		}
+		if (hole && *hole && strstr(t, hole))
+			t = bawn_arena_printf(s->a, "%.*s%s%s", (int)(strstr(t, hole) - t), t, text,
+				strstr(t, hole) + strlen(hole));
+		else
+			t = bawn_arena_printf(s->a, "%s %s", t,
+				strpbrk(text, "'\"$`;|&()<>") ? sh_quote_words(s, &one, 0) : text);
+		if (!t)
+			return sh_no_memory(s);
+	}
+	x = sh_inner_add(s, in, t);
+	if (x) {
+		x->how = c->in.known ? 0 : SH_ARGSIN;
+		x->bias = (struct sh_data){
+			.taint = c->in.taint, .from = c->in.from, .url = c->in.url};
+	}
+	return 0;
+}
+
+static int special(struct sh *s, struct sh_command *c, struct sh_inners *in, bool *hit)
+{
+	const char *p = c->args.v[0].text;
+
+	*hit = true;
+	if (sh_is_shell(p))
+		return shell(s, c, in);
+	if (sh_is(p, "|su|runuser|machinectl|"))
+		return other_shell(s, c, in, SH_ROOT);
+	if (sh_is(p, "|script|flock|sg|expect|capsh|nix-shell|poetry|vagrant|wsl|"))
+		return other_shell(s, c, in, 0);
+	if (sh_is(p, "|ssh|autossh|mosh|sshpass|rsh|"))
+		return joined_inner(s, c, in,
+			past_options(c,
+				past_options(c, 1, "bcDEeFIiJLlmOopQRSWw") +
+					(strcmp(p, "sshpass") != 0),
+				"oip"),
+			strcmp(p, "sshpass") != 0 ? SH_REMOTE : 0);
+	if (!strcmp(p, "watch"))
+		return joined_inner(s, c, in, past_options(c, 1, "nd"), 0);
+	if (sh_is(p, "|docker|podman|nerdctl|kubectl|oc|crictl|lxc|ctr|docker-compose|adb|"))
+		return container(s, c, in);
+	if (sh_is(p, "|xargs|parallel|"))
+		return xargs(s, c, in);
+	if (!strcmp(p, "chroot"))
+		return quoted_inner(s, c, in, past_options(c, 1, "") + 1, SH_ROOT);
+	if (sh_is(p, "|nsenter|systemd-run|start-stop-daemon|"))
+		return quoted_inner(s, c, in,
+			past_options(c, 1, strcmp(p, "nsenter") != 0 ? "puEM" : "tSG"), 0);
+	*hit = false;
+	return 0;
+}
+
+int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	for (unsigned turn = 0; turn < 32; turn++) {
+		const char *p = c->args.n ? c->args.v[0].text : "";
+		const struct wrapper *w = wrapper_of(p);
+		bool hit;
+		int rc;
+
+		if (!strcmp(p, "env")) {
+			const char *split = env_split(s, c);
+
+			if (split) {
+				(void)sh_inner_add(s, in, split);
+				return 0;
+			}
+		}
+		if (!w)
+			return c->args.n ? special(s, c, in, &hit) : 0;
+		if (!strcmp(p, "command") && c->args.n > 1 &&
+			sh_is(c->args.v[1].text, "|-v|-V|-pv|"))
+			return 0;
+		/* alone it is itself: sudo -s, env, nohup */
+		if (own_words(w, c) >= c->args.n)
+			return 0;
+		c->how |= w->how;
+		rc = sh_vet_words(s, c, own_words(w, c));
+		if (rc < 0)
+			return rc;
+		drop(c, own_words(w, c));
+	}
+	s->deep = true;
+	return 0;
+}

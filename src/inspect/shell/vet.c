@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Findings of one command. Rules (rules/command/) look at its canonical line and at lines that say
+ * what it writes and sets:
+ *
+ *   prog word word…        the command, wrappers taken away
+ *   @write /path           a file that it makes, changes or appends to
+ *   @set NAME=VALUE        a variable for it or for what comes
+ *   @input prog text       what a database client or the like is fed
+ *   @bomb name             a function that starts itself twice
+ *
+ * A rule's args: `script` is the confidence in a source file, `remote` on another machine or in a
+ * container, `root` the least confidence when it runs as root.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "inspect/rules.h"
+#include "inspect/shell/shell.h"
+
+#define LINE_MAX_LEN 65536
+
+int sh_report(struct sh *s, const struct sh_command *c, const struct sh_found *f)
+{
+	size_t end = c->end < s->sub->len ? c->end : s->sub->len;
+	const char *prog = c->args.n ? c->args.v[0].text : NULL;
+	struct bawn_finding x = {
+		.detector = "shell",
+		.rule = f->rule,
+		.category = f->category,
+		.level = f->level,
+		.signal = BAWN_SIGNAL_PATTERN,
+		.confidence = f->confidence,
+		.start = c->start < end ? c->start : 0,
+		.end = end,
+		.message = f->means,
+	};
+
+	if (f->confidence <= 0)
+		return 0;
+	for (size_t i = 0; i < s->seen_n; i++) {
+		if (!strcmp(s->seen[i].rule, f->rule) && s->seen[i].confidence >= f->confidence)
+			return 0;
+	}
+	struct sh_seen *seen = bawn_grow(s->a, &s->seen, &s->seen_n, &s->seen_cap);
+
+	if (!seen)
+		return sh_no_memory(s);
+	*seen = (struct sh_seen){.rule = f->rule, .confidence = f->confidence};
+	if (prog && *prog) {
+		_cleanup_buf_ struct bawn_buf b = {0};
+
+		bawn_buf_puts(&b, "'");
+		bawn_buf_escape(&b, prog, strlen(prog) > 40 ? 40 : strlen(prog));
+		bawn_buf_printf(&b, "' %s", f->means);
+		x.message = b.failed ? f->means : bawn_arena_strndup(s->a, b.data, b.len);
+	}
+	return x.message ? bawn_scan_report(s->scan, s->sub, &x) : sh_no_memory(s);
+}
+
+struct run {
+	struct sh *s;
+	const struct sh_command *c;
+	const char *line;
+};
+
+static double arg_number(const struct bawn_rule *r, const char *key, double otherwise)
+{
+	const char *v = bawn_rule_arg(&bawn_rules_command, r, key);
+
+	return v ? strtod(v, NULL) : otherwise;
+}
+
+/* The conditions that a rule can name in `check`. */
+static bool agrees(const struct bawn_rule *r, const char *line)
+{
+	static const char *const runs[] = {"exec", "eval", "system(", "subprocess", "popen",
+		"spawn", "compile(", "__import__", "Function(", "passthru", "`", NULL};
+	const char *name = bawn_rule_str(&bawn_rules_command, r->check);
+
+	if (!strcmp(name, "also-runs")) {
+		for (size_t i = 0; runs[i]; i++) {
+			if (strstr(line, runs[i]))
+				return true;
+		}
+		return false;
+	}
+	return true;
+}
+
+static int hit(void *data, const struct bawn_match *m)
+{
+	struct run *run = data;
+	const struct sh_command *c = run->c;
+	const struct bawn_rule *r = m->rule;
+	double conf = (double)r->confidence;
+	struct sh_found f = {
+		.rule = bawn_rule_str(&bawn_rules_command, r->id),
+		.category = bawn_rule_str(&bawn_rules_command, r->category),
+		.means = bawn_rule_str(&bawn_rules_command, r->means),
+		.level = (enum bawn_severity)r->level,
+	};
+
+	if (!agrees(r, run->line))
+		return 0;
+	if (c->how & SH_REMOTE)
+		conf = arg_number(r, "remote", conf);
+	if (run->s->script)
+		conf = arg_number(r, "script", conf);
+	if ((c->how & SH_ROOT) && arg_number(r, "root", 0) > conf)
+		conf = arg_number(r, "root", 0);
+	f.confidence = conf;
+	return sh_report(run->s, c, &f);
+}
+
+static int match(struct sh *s, const struct sh_command *c, const char *line)
+{
+	struct run run = {s, c, line};
+	size_t n = strlen(line);
+
+	if (!n)
+		return 0;
+	if (n > LINE_MAX_LEN)
+		n = LINE_MAX_LEN;
+	if (!bawn_scan_spend(s->scan, n))
+		return 0;
+	return bawn_rules_match(s->scan, &bawn_rules_command, line, n, hit, &run, s->err);
+}
+
+int sh_vet_fact(struct sh *s, const struct sh_command *c, const char *what, const char *word)
+{
+	char *t = bawn_arena_printf(s->a, "%s %s", what, word);
+
+	if (!t)
+		return sh_no_memory(s);
+	for (char *p = t + strlen(what) + 1; *p; p++) {
+		if (*p == ' ' || *p == '\t' || *p == '\n')
+			*p = '\x1f';
+	}
+	return match(s, c, t);
+}
+
+static bool starts(const char *t, const char *const *list)
+{
+	for (; *list; list++) {
+		if (!strncmp(t, *list, strlen(*list)))
+			return true;
+	}
+	return false;
+}
+
+/* What people put into the files that a login reads. */
+static bool usual_setup(const struct sh_data *d)
+{
+	static const char *const usual[] = {"export ", "alias ", "eval ", "source ", ". ",
+		"PATH=", "#", "[ ", "[[ ", "if ", "fi", "then", "else", "autoload", "bind",
+		"setopt", "PS1", "shopt", "unalias", "umask", "ulimit", "HIST", "complete ",
+		"compinit", "zstyle", "plugins", "ZSH", "fpath", "test ", "command -v", "set -o",
+		"function ", "}", " ", "\t", "\n", "$(", "\"$(", NULL};
+	static const char *const unusual[] = {
+		"curl ", "wget ", "/dev/tcp", "base64", "nc ", "LD_PRELOAD", "alias sudo=", NULL};
+	const char *p = d->text;
+
+	if (!d->known || !d->len || !p)
+		return true;
+	while (p && *p) {
+		if (!starts(p, usual) && !strchr("\n", *p))
+			return strncmp(p, "cd ", 3) == 0;
+		p = strchr(p, '\n');
+		p = p ? p + 1 : NULL;
+	}
+	for (size_t i = 0; unusual[i]; i++) {
+		if (strstr(d->text, unusual[i]))
+			return false;
+	}
+	return true;
+}
+
+/* ~/.bashrc and its kin: it depends on what is put there. */
+static int vet_login(struct sh *s, const struct sh_command *c, const char *path)
+{
+	static const char *const files[] = {".bashrc", ".bash_profile", ".profile", ".zshrc",
+		".zprofile", ".zshenv", ".bash_login", ".shrc", ".kshrc", ".cshrc", ".tcshrc",
+		".bash_logout", ".zlogin", "config.fish", ".bash_aliases", NULL};
+	struct sh_found f = {
+		.rule = "command.login-script",
+		.category = "persistence",
+		.means = "makes every login run something",
+		.level = BAWN_SEV_MEDIUM,
+		.confidence = s->script ? 0.15 : 0.38,
+	};
+	const char *base = sh_base(path);
+
+	for (size_t i = 0; files[i]; i++) {
+		if (!strcmp(base, files[i]))
+			return usual_setup(c->writes.n ? &c->in : &c->out) ? 0
+									   : sh_report(s, c, &f);
+	}
+	return 0;
+}
+
+static int vet_writes(struct sh *s, const struct sh_command *c)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < c->redirs.n; i++) {
+		const struct sh_redir *d = &c->redirs.v[i];
+
+		if (d->kind == SH_OUT || d->kind == SH_APPEND || !strncmp(d->path, "/dev/tcp", 8) ||
+			!strncmp(d->path, "/dev/udp", 8))
+			rc = sh_vet_fact(s, c, d->kind == SH_APPEND ? "@append" : "@write",
+				sh_path(s, d->path));
+		if (rc == 0 && (d->kind == SH_OUT || d->kind == SH_APPEND))
+			rc = vet_login(s, c, d->path);
+	}
+	for (size_t i = 0; rc == 0 && i < c->writes.n; i++) {
+		rc = sh_vet_fact(s, c, "@write", sh_path(s, c->writes.v[i]));
+		if (rc == 0 && sh_is(c->args.v[0].text, "|tee|sponge|"))
+			rc = vet_login(s, c, c->writes.v[i]);
+	}
+	return rc;
+}
+
+static int vet_sets(struct sh *s, const struct sh_command *c)
+{
+	bool export =
+		c->args.n && sh_is(c->args.v[0].text, "|export|declare|typeset|readonly|env|");
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < c->assigns.n; i++)
+		rc = sh_vet_fact(s, c, "@set", c->assigns.v[i].text);
+	for (size_t i = 1; rc == 0 && export && i < c->args.n; i++) {
+		if (strchr(c->args.v[i].text, '='))
+			rc = sh_vet_fact(s, c, "@set", c->args.v[i].text);
+	}
+	return rc;
+}
+
+/* Clients that are told what to do through their input. */
+static int vet_input(struct sh *s, const struct sh_command *c)
+{
+	const char *p = c->args.n ? c->args.v[0].text : "", *what;
+
+	if (!c->in.len || c->in.len > LINE_MAX_LEN ||
+		!sh_is(p,
+			"|mysql|mariadb|psql|sqlite3|mongo|mongosh|redis-cli|ftp|sftp|tftp|telnet|"
+			"lftp|smbclient|ed|ex|fdisk|parted|crontab|chpasswd|passwd|gdb|at|batch|"
+			"launchctl|debugfs|"))
+		return 0;
+	what = bawn_arena_printf(s->a, "@input %s", p);
+	return what ? sh_vet_fact(s, c, what, c->in.text) : sh_no_memory(s);
+}
+
+int sh_vet(struct sh *s, struct sh_command *c)
+{
+	int rc = match(s, c, c->line);
+
+	if (rc >= 0)
+		rc = vet_writes(s, c);
+	if (rc >= 0)
+		rc = vet_sets(s, c);
+	if (rc >= 0)
+		rc = vet_input(s, c);
+	if (rc >= 0)
+		rc = sh_vet_destroy(s, c);
+	if (rc >= 0)
+		rc = sh_vet_flow(s, c);
+	return rc < 0 ? rc : 0;
+}
