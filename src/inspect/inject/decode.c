@@ -95,21 +95,26 @@ static bool of16(char c)
 	return isxdigit((unsigned char)c);
 }
 
-/* Grow [start, end) over characters of the alphabet and over line ends between them. */
+/* Whether the block goes on at `at`: a line end between three characters of the alphabet does. */
+static bool goes_on(const struct inject_text *t, size_t at, bool (*of)(char c))
+{
+	const char *p = t->text + at;
+
+	if (of(*p) || *p == '=')
+		return true;
+	return *p == '\n' && at + 4 < t->len && of(p[1]) && of(p[2]) && of(p[3]);
+}
+
+/* Grow [start, end) over characters of the alphabet. */
 static void extend(const struct inject_text *t, struct inject_block *b, bool (*of)(char c))
 {
-	while (b->start && of(t->text[b->start - 1]))
+	size_t first = b->start > INJECT_BLOCK_MAX ? b->start - INJECT_BLOCK_MAX : 0;
+
+	while (b->start > first && of(t->text[b->start - 1]))
 		b->start--;
-	while (b->end < t->len && b->end - b->start < 2 * INJECT_BLOCK_MAX) {
-		if (of(t->text[b->end]) || t->text[b->end] == '=')
-			b->end++;
-		else if (t->text[b->end] == '\n' && b->end + 4 < t->len &&
-			 of(t->text[b->end + 1]) && of(t->text[b->end + 2]) &&
-			 of(t->text[b->end + 3]))
-			b->end++;
-		else
-			break;
-	}
+	while (b->end < t->len && b->end - b->start < 2 * INJECT_BLOCK_MAX &&
+		goes_on(t, b->end, of))
+		b->end++;
 }
 
 static int decode_long(struct bawn_arena *a, const struct inject_text *t, struct inject_block *b)
@@ -182,7 +187,7 @@ int inject_decode(struct bawn_arena *a, const struct inject_text *t, const struc
 	} else {
 		b.len = n;
 		for (size_t i = 0; i < n; i++)
-			b.text[i] = h->kind == HINT_REVERSED ? p[n - 1 - i] : rot13(p[i]);
+			b.text[i] = (char)(h->kind == HINT_REVERSED ? p[n - 1 - i] : rot13(p[i]));
 	}
 	*ret = b;
 	return 0;

@@ -77,11 +77,11 @@ static void flatten(const char *p, size_t n, char *plain, char *flat)
 	size_t f = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		char c = (char)tolower((unsigned char)p[i]);
+		char c = (char)(p[i] >= 'A' && p[i] <= 'Z' ? p[i] | 0x20 : p[i]);
 
-		plain[i] = (char)(c ? c : ' ');
-		if (!isspace((unsigned char)c) && c)
-			flat[f++] = c;
+		plain[i] = (char)(c >= 0 && c < ' ' ? ' ' : c);
+		flat[f] = plain[i];
+		f += plain[i] != ' ';
 	}
 	plain[n] = 0;
 	flat[f] = 0;

@@ -346,7 +346,7 @@ static void unicode_escape(struct norm *n, uint32_t v)
 		code_point(n, 0x10000 + ((v - 0xd800) << 10) + (low - 0xdc00), 12);
 		return;
 	}
-	if (v == '\n' || v < ' ' || (v >= 0xd800 && v < 0xe000))
+	if (v < ' ' || (v >= 0xd800 && v < 0xe000))
 		put(n, v == '\n' ? '\n' : ' ', 6);
 	else
 		code_point(n, v, 6);
@@ -477,9 +477,7 @@ static void other(struct norm *n)
 			code_point(n, cp, len);
 		else
 			put(n, '?', 1);
-	} else if (*p == '\b') {
-		n->i++;
-	} else if (*p == '\r' && n->len - n->i > 1 && p[1] == '\n') {
+	} else if (*p == '\b' || (*p == '\r' && n->len - n->i > 1 && p[1] == '\n')) {
 		n->i++;
 	} else {
 		put(n, *p == '\r' ? '\n' : ' ', 1);

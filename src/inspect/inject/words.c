@@ -72,7 +72,7 @@ static char unleet(char c)
 	static const char from[] = "0134578@$", to[] = "oieastbas";
 	const char *p = memchr(from, c, sizeof(from) - 1);
 
-	return p ? to[p - from] : (char)tolower((unsigned char)c);
+	return (char)(p ? to[p - from] : tolower((unsigned char)c));
 }
 
 /* A word with digits for letters, when it then is one of those that matter. */
