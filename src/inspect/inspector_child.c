@@ -79,10 +79,16 @@ static struct sock_filter program[] = {
 	KILL,
 };
 
+/* At most `value`; a limit that is lower already stays. */
 static int limit(int what, rlim_t value)
 {
-	struct rlimit l = {.rlim_cur = value, .rlim_max = value};
+	struct rlimit l;
 
+	if (getrlimit((__rlimit_resource_t)what, &l) < 0)
+		return -1;
+	if (l.rlim_max > value)
+		l.rlim_max = value;
+	l.rlim_cur = l.rlim_max;
 	return setrlimit((__rlimit_resource_t)what, &l);
 }
 
