@@ -130,12 +130,18 @@ static int report_read(struct sh *s, const struct sh_command *c, const struct re
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n)
 {
 	struct read r = {0};
+	int rc;
 
 	for (size_t i = 1; i < n && i < c->args.n; i++) {
 		const struct sh_secret *x = sh_secret_of(s, c->args.v[i].text);
 
 		if (x && (double)x->read >= SURE)
 			worse(&r, x, (double)x->read);
+		if (!strcmp(c->args.v[0].text, "exec") && !strcmp(c->args.v[i - 1].text, "-a")) {
+			rc = sh_vet_fact(s, c, "@name", c->args.v[i].text);
+			if (rc < 0)
+				return rc;
+		}
 	}
 	return report_read(s, c, &r);
 }

@@ -161,12 +161,14 @@ static int copy_input(struct sh *s, struct sh_command *c)
 
 	for (size_t i = 1; i < c->args.n; i++) {
 		const char *t = c->args.v[i].text;
-		const struct sh_file *f;
+		struct sh_file *f;
 
 		if (t[0] == '-')
 			continue;
 		files = true;
 		f = sh_file_get(s, t, false);
+		if (f && !(c->how & SH_PIPED) && !c->redirs.n)
+			f->seen = true;
 		d = sh_join_data(s, d, f ? f->data : sh_unknown(SH_FILE, NULL));
 	}
 	c->out = files ? d : c->in;
@@ -543,6 +545,8 @@ static int generic(struct sh *s, struct sh_command *c)
 		d.taint |= SH_DECODED;
 	if (printer(c))
 		d.taint |= SH_DECODED;
+	if (d.taint & SH_TREE && sh_is(c->args.v[0].text, "|grep|egrep|fgrep|rg|awk|gawk|"))
+		d.taint = (d.taint & ~SH_TREE) | SH_SOME;
 	read_files(s, c, &d);
 	c->out = d;
 	return 0;
@@ -627,6 +631,8 @@ int sh_model(struct sh *s, struct sh_command *c)
 		return print_formatted(s, c);
 	if (sh_is(p, "|cat|tac|head|tail|less|more|nl|column|pv|bat|batcat|zcat|strings|"))
 		return copy_input(s, c);
+	if (sh_is(p, "|find|gfind|ls|"))
+		return sh_tree_names(s, c);
 	rc = model_decoder(s, c, &hit);
 	if (rc == 0 && !hit)
 		rc = model_file(s, c, &hit);
