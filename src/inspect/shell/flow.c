@@ -239,7 +239,10 @@ static int vet_place(struct sh *s, const struct sh_command *c)
 	bool temp = !strncmp(p, "/tmp/", 5) || !strncmp(p, "/var/tmp/", 9) ||
 		    !strncmp(p, "/dev/shm/", 9);
 	bool hidden = temp && strstr(p, "/.");
-	double x = hidden || !strncmp(p, "/dev/shm/", 9) ? 0.45 : c->how & SH_ROOT ? 0.34 : 0.1;
+	double x = hidden                        ? 0.6
+		   : !strncmp(p, "/dev/shm/", 9) ? 0.45
+		   : c->how & SH_ROOT            ? 0.34
+						 : 0.1;
 
 	if (!temp || sh_file_get(s, p, false) || s->script)
 		return 0;

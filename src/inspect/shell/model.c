@@ -519,10 +519,24 @@ static bool swallows(const struct sh_command *c)
 	       (sh_is(p, "|grep|egrep|rg|") && has(c, "|-q|-c|-l|--quiet|--count|-ql|-L|"));
 }
 
+/* The machine that a raw connection goes to. */
+static const char *peer(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		enum sh_host h = t[0] != '-' ? sh_host_of(s, t, NULL) : SH_HOST_NONE;
+
+		if (h != SH_HOST_NONE)
+			return h != SH_HOST_LOCAL ? t : NULL;
+	}
+	return NULL;
+}
+
 static int generic(struct sh *s, struct sh_command *c)
 {
 	unsigned t = source(c);
 	struct sh_data d = sh_unknown(c->in.taint, c->in.from);
+	const char *host;
 
 	d.url = c->in.url;
 	if (token(c)) {
@@ -531,6 +545,13 @@ static int generic(struct sh *s, struct sh_command *c)
 	}
 	if (t) {
 		c->out = sh_unknown(t, c->args.v[0].text);
+		return 0;
+	}
+	/* what the other end sends */
+	if (sh_is(c->args.v[0].text, "|nc|ncat|netcat|telnet|socat|openssl|") &&
+		(c->how & SH_PIPED) && (host = peer(s, c))) {
+		c->out = sh_unknown(SH_NET, host);
+		c->out.url = host;
 		return 0;
 	}
 	if (swallows(c)) {

@@ -17,6 +17,8 @@ bool sh_narrowed(const struct sh_command *c, bool depth)
 			    "|-name|-iname|-path|-ipath|-regex|-iregex|-mtime|-mmin|-atime|-amin|"
 			    "-ctime|-cmin|-newer|-size|-empty|-user|-perm|-inum|-wholename|"
 			    "-lname|-group|-nouser|-uid|-samefile|-links|") ||
+			!strncmp(c->args.v[i].text, "-newer", 6) ||
+			sh_is(c->args.v[i].text, "|-anewer|-cnewer|-nogroup|-gid|-fstype|-used|") ||
 			(depth && !strcmp(c->args.v[i].text, "-maxdepth")))
 			return true;
 	}
@@ -209,7 +211,7 @@ static bool trusted_name(const char *name)
 static int vet_planted(struct sh *s, const struct sh_command *c)
 {
 	const char *to = c->args.n > 2 ? c->args.v[c->args.n - 1].text : "", *name;
-	bool temp = false;
+	bool temp = false, hidden = false;
 	double x;
 
 	if (strncmp(to, "/bin", 4) != 0 && strncmp(to, "/sbin", 5) != 0 &&
@@ -220,12 +222,17 @@ static int vet_planted(struct sh *s, const struct sh_command *c)
 	for (size_t i = 1; i + 1 < c->args.n; i++) {
 		const char *t = c->args.v[i].text;
 
+		hidden = hidden || (t[0] == '/' && strstr(t, "/."));
 		temp = temp || !strncmp(t, "/tmp/", 5) || !strncmp(t, "/var/tmp/", 9) ||
 		       !strncmp(t, "/dev/shm/", 9);
 		if (t[0] != '-' && (!*name || sh_is(name, "|bin|sbin|")))
 			name = sh_base(t);
 	}
-	x = temp && trusted_name(name) ? 0.75 : name[0] == '[' ? 0.7 : temp ? 0.36 : 0;
+	x = temp && trusted_name(name) ? 0.75
+	    : name[0] == '['           ? 0.7
+	    : temp && hidden           ? 0.5
+	    : temp                     ? 0.2
+				       : 0;
 	return found(s, c, "command.planted-program",
 		"puts a program from a place of anybody among those of the system", x);
 }
