@@ -365,6 +365,33 @@ static int copy(struct sh *s, struct sh_command *c)
 	return put_file(s, c, to, &d);
 }
 
+/* tftp, ftpget, and scp or rsync from a bare address: a download under another name. */
+static int fetch_odd(struct sh *s, struct sh_command *c, bool *hit)
+{
+	const char *p = c->args.v[0].text, *file = NULL, *from = NULL;
+	struct sh_data d = sh_unknown(SH_NET, NULL);
+
+	for (size_t i = 1; !from && i + 1 <= c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (t[0] != '-' && sh_host_of(s, t, NULL) == SH_HOST_ODD &&
+			(i + 1 < c->args.n || !strcmp(p, "tftp")))
+			from = t;
+	}
+	*hit = from != NULL;
+	if (!from)
+		return 0;
+	if (!strcmp(p, "tftp"))
+		file = option(c, "-l", "") ? option(c, "-l", "") : option(c, "-r", "");
+	else if (!strcmp(p, "ftpget"))
+		file = c->args.n > 3 ? c->args.v[c->args.n - 2].text : NULL;
+	else
+		file = last(c);
+	d.from = d.url = from;
+	c->out = sh_text("");
+	return put_file(s, c, file, &d);
+}
+
 static int tee(struct sh *s, struct sh_command *c)
 {
 	c->out = c->in;
@@ -397,7 +424,9 @@ static void whole_trees(struct sh *s, struct sh_command *c)
 		struct sh_word *w = &c->args.v[i];
 		enum sh_place p = w->text[0] != '-' ? sh_place(s, w->text) : SH_HERE_DIR;
 
-		if ((p == SH_HOME_DIR || p == SH_ROOT_DIR || p == SH_SYSTEM_DIR) && !w->from) {
+		if ((p == SH_HOME_DIR || p == SH_ROOT_DIR ||
+			    (p == SH_SYSTEM_DIR && strncmp(w->text, "/usr", 4) != 0)) &&
+			!w->from) {
 			w->taint |= SH_SECRET;
 			w->from = w->text;
 		}
@@ -580,6 +609,17 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 	*hit = true;
 	if (sh_is(p, "|curl|wget|wget2|fetch|aria2c|axel|http|https|xh|curlie|lwp-download|GET|"))
 		return fetch(s, c);
+	if (sh_is(p, "|scp|rsync|"))
+		whole_trees(s, c);
+	if (sh_is(p, "|tftp|ftpget|scp|rsync|")) {
+		int rc = fetch_odd(s, c, hit);
+
+		if (rc < 0 || *hit)
+			return rc;
+		*hit = !sh_is(p, "|tftp|ftpget|scp|");
+		if (!*hit)
+			return 0;
+	}
 	if (sh_is(p, "|cp|mv|install|ln|gcp|ditto|rsync|link|"))
 		return copy(s, c);
 	if (!strcmp(p, "tee") || !strcmp(p, "sponge"))

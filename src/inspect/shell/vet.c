@@ -272,8 +272,12 @@ static int vet_put(
 {
 	const char *t;
 
-	if (!d->len || !d->text || path[0] == '&')
+	if (path[0] == '&' || (!d->len && !(d->taint & SH_NET)))
 		return 0;
+	if (!d->len) {
+		t = bawn_arena_printf(s->a, "%s <network>", sh_path(s, path));
+		return t ? sh_vet_fact(s, c, "@put", t) : sh_no_memory(s);
+	}
 	t = bawn_arena_printf(s->a, "%s %.*s", sh_path(s, path),
 		(int)(d->len < PUT_MAX ? d->len : PUT_MAX), d->text);
 	return t ? sh_vet_fact(s, c, "@put", t) : sh_no_memory(s);
