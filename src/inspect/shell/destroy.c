@@ -157,18 +157,6 @@ static int vet_remove(struct sh *s, const struct sh_command *c)
 	return found(s, c, "command.remove", "deletes what is not of this workspace", worst);
 }
 
-static bool narrowed(const struct sh_command *c)
-{
-	for (size_t i = 1; i < c->args.n; i++) {
-		if (sh_is(c->args.v[i].text,
-			    "|-name|-iname|-path|-ipath|-regex|-iregex|-mtime|-mmin|-atime|-amin|"
-			    "-ctime|-cmin|-newer|-size|-empty|-user|-perm|-inum|-maxdepth|-wholename|"
-			    "-lname|-group|-nouser|-uid|-samefile|-links|"))
-			return true;
-	}
-	return false;
-}
-
 static bool deletes(const struct sh_command *c)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
@@ -178,6 +166,17 @@ static bool deletes(const struct sh_command *c)
 			return true;
 		if (sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|") &&
 			sh_is(sh_base(next), "|rm|shred|unlink|srm|"))
+			return true;
+	}
+	return false;
+}
+
+/* Nobody cleans up like that. */
+static bool shreds(const struct sh_command *c)
+{
+	for (size_t i = 1; i + 1 < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text, "|-exec|-execdir|") &&
+			sh_is(sh_base(c->args.v[i + 1].text), "|shred|srm|wipe|"))
 			return true;
 	}
 	return false;
@@ -194,10 +193,10 @@ static int vet_find(struct sh *s, const struct sh_command *c)
 		double x = 0;
 
 		if (p == SH_ROOT_DIR || p == SH_HOME_DIR || p == SH_SYSTEM_DIR)
-			x = narrowed(c) ? 0.15 : 0.9;
-		else if (p == SH_IN_SYSTEM && !narrowed(c))
+			x = !sh_narrowed(c, p != SH_ROOT_DIR) ? 0.9 : shreds(c) ? 0.45 : 0.15;
+		else if (p == SH_IN_SYSTEM && !sh_narrowed(c, true))
 			x = 0.4;
-		else if (p == SH_ALL_HERE && !narrowed(c))
+		else if (p == SH_ALL_HERE && !sh_narrowed(c, true))
 			x = 0.25;
 		worst = x > worst ? x : worst;
 	}
@@ -256,7 +255,10 @@ static int vet_format(struct sh *s, const struct sh_command *c)
 	for (size_t i = 1; i < c->args.n; i++) {
 		if (sh_place(s, c->args.v[i].text) == SH_DEVICE &&
 			strncmp(c->args.v[i].text, "/dev/loop", 9) != 0)
-			x = sh_is(c->args.v[0].text, "|shred|wipefs|blkdiscard|") ? 0.72 : 0.5;
+			x = sh_is(c->args.v[0].text, "|shred|wipefs|blkdiscard|") ||
+					    flag(c, 'F', "--force")
+				    ? 0.72
+				    : 0.5;
 	}
 	return found(s, c, "command.wipe-device", "destroys the content of a disk", x);
 }

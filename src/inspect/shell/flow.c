@@ -130,12 +130,18 @@ static int report_read(struct sh *s, const struct sh_command *c, const struct re
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n)
 {
 	struct read r = {0};
+	int rc;
 
 	for (size_t i = 1; i < n && i < c->args.n; i++) {
 		const struct sh_secret *x = sh_secret_of(s, c->args.v[i].text);
 
 		if (x && (double)x->read >= SURE)
 			worse(&r, x, (double)x->read);
+		if (!strcmp(c->args.v[0].text, "exec") && !strcmp(c->args.v[i - 1].text, "-a")) {
+			rc = sh_vet_fact(s, c, "@name", c->args.v[i].text);
+			if (rc < 0)
+				return rc;
+		}
 	}
 	return report_read(s, c, &r);
 }
@@ -233,7 +239,10 @@ static int vet_place(struct sh *s, const struct sh_command *c)
 	bool temp = !strncmp(p, "/tmp/", 5) || !strncmp(p, "/var/tmp/", 9) ||
 		    !strncmp(p, "/dev/shm/", 9);
 	bool hidden = temp && strstr(p, "/.");
-	double x = hidden || !strncmp(p, "/dev/shm/", 9) ? 0.45 : c->how & SH_ROOT ? 0.34 : 0.1;
+	double x = hidden                        ? 0.6
+		   : !strncmp(p, "/dev/shm/", 9) ? 0.45
+		   : c->how & SH_ROOT            ? 0.34
+						 : 0.1;
 
 	if (!temp || sh_file_get(s, p, false) || s->script)
 		return 0;

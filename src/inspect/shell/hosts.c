@@ -81,16 +81,17 @@ static void host_part(const char *word, char host[HOST_MAX + 1])
 
 static bool is_address(const char *h)
 {
-	bool dots = false, colon = strchr(h, ':') != NULL;
+	bool dots = false, digits = false, colon = strchr(h, ':') != NULL;
 
 	for (const char *p = h; *p; p++) {
+		digits = digits || isdigit((unsigned char)*p);
 		if (*p == '.')
 			dots = true;
 		else if (!isdigit((unsigned char)*p) &&
 			 !(colon && (isxdigit((unsigned char)*p) || *p == ':')) && *p != 'x')
 			return false;
 	}
-	return dots || colon || (isdigit((unsigned char)h[0]) && strlen(h) > 7);
+	return (dots && digits) || colon || (isdigit((unsigned char)h[0]) && strlen(h) > 7);
 }
 
 static bool is_local(const char *h)

@@ -310,6 +310,7 @@ static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bo
 {
 	const char *path = c->path;
 	const struct sh_file *f = NULL;
+	struct sh_data d;
 	int rc;
 
 	for (size_t i = 1; script && !f && i < c->args.n && i < 4; i++) {
@@ -321,7 +322,10 @@ static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bo
 
 	if (!f || (!script && !strchr(path, '/') && !f->exec))
 		return 0;
-	rc = sh_vet_execution(s, c, &f->data);
+	d = f->data;
+	if (f->seen && d.url && sh_host_of(s, d.url, NULL) != SH_HOST_ODD)
+		d.taint &= ~SH_NET;
+	rc = sh_vet_execution(s, c, &d);
 	if (rc == 0 && script && f->data.len)
 		rc = sh_vet_code(s, c, f->data.text);
 	if (rc == 0 && !script && f->data.known && f->data.len)
@@ -356,6 +360,37 @@ static int editor(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	return 0;
 }
 
+/* COPY … PROGRAM 'cmd', \\! cmd, .shell cmd, system cmd: what database clients hand to a shell. */
+static int database(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	static const char *const keys[] = {"\\!", ".shell ", ".system ", "system "};
+
+	for (size_t i = 1; i <= c->args.n; i++) {
+		const char *t = i < c->args.n ? c->args.v[i].text : c->in.len ? c->in.text : "";
+		const char *p = strcasestr(t, "PROGRAM");
+
+		for (p = p ? p + 7 : ""; *p && strchr(" \t\nE$", *p);)
+			p++;
+		if (*p == '\'' && add_string(s, in, p) < 0)
+			return sh_no_memory(s);
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+			if (!strncmp(t, keys[k], strlen(keys[k])))
+				(void)add(s, in, t + strlen(keys[k]), 0);
+		}
+	}
+	return 0;
+}
+
+/* ansible -m shell -a CMD, salt '*' cmd.run CMD */
+static int fleet(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	for (size_t i = 1; i + 1 < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text, "|-a|--args|cmd.run|cmd.shell|"))
+			(void)add(s, in, c->args.v[i + 1].text, 0);
+	}
+	return 0;
+}
+
 int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	const char *p = c->args.n ? c->args.v[0].text : "";
@@ -374,6 +409,10 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		return editor(s, c, in);
 	if (sh_is(p, "|awk|gawk|mawk|nawk|") && c->args.n > 1)
 		return sh_code_inner(s, c, c->args.v[1].text, in);
+	if (sh_is(p, "|psql|mysql|mariadb|sqlite3|"))
+		return database(s, c, in);
+	if (sh_is(p, "|ansible|salt|"))
+		return fleet(s, c, in);
 	if (sh_is(p, "|at|batch|") && c->in.known && c->in.len) {
 		(void)add(s, in, c->in.text, 0);
 		return 0;

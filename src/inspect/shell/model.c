@@ -161,12 +161,14 @@ static int copy_input(struct sh *s, struct sh_command *c)
 
 	for (size_t i = 1; i < c->args.n; i++) {
 		const char *t = c->args.v[i].text;
-		const struct sh_file *f;
+		struct sh_file *f;
 
 		if (t[0] == '-')
 			continue;
 		files = true;
 		f = sh_file_get(s, t, false);
+		if (f && !(c->how & SH_PIPED) && !c->redirs.n)
+			f->seen = true;
 		d = sh_join_data(s, d, f ? f->data : sh_unknown(SH_FILE, NULL));
 	}
 	c->out = files ? d : c->in;
@@ -363,6 +365,33 @@ static int copy(struct sh *s, struct sh_command *c)
 	return put_file(s, c, to, &d);
 }
 
+/* tftp, ftpget, and scp or rsync from a bare address: a download under another name. */
+static int fetch_odd(struct sh *s, struct sh_command *c, bool *hit)
+{
+	const char *p = c->args.v[0].text, *file = NULL, *from = NULL;
+	struct sh_data d = sh_unknown(SH_NET, NULL);
+
+	for (size_t i = 1; !from && i + 1 <= c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (t[0] != '-' && sh_host_of(s, t, NULL) == SH_HOST_ODD &&
+			(i + 1 < c->args.n || !strcmp(p, "tftp")))
+			from = t;
+	}
+	*hit = from != NULL;
+	if (!from)
+		return 0;
+	if (!strcmp(p, "tftp"))
+		file = option(c, "-l", "") ? option(c, "-l", "") : option(c, "-r", "");
+	else if (!strcmp(p, "ftpget"))
+		file = c->args.n > 3 ? c->args.v[c->args.n - 2].text : NULL;
+	else
+		file = last(c);
+	d.from = d.url = from;
+	c->out = sh_text("");
+	return put_file(s, c, file, &d);
+}
+
 static int tee(struct sh *s, struct sh_command *c)
 {
 	c->out = c->in;
@@ -395,7 +424,9 @@ static void whole_trees(struct sh *s, struct sh_command *c)
 		struct sh_word *w = &c->args.v[i];
 		enum sh_place p = w->text[0] != '-' ? sh_place(s, w->text) : SH_HERE_DIR;
 
-		if ((p == SH_HOME_DIR || p == SH_ROOT_DIR || p == SH_SYSTEM_DIR) && !w->from) {
+		if ((p == SH_HOME_DIR || p == SH_ROOT_DIR ||
+			    (p == SH_SYSTEM_DIR && strncmp(w->text, "/usr", 4) != 0)) &&
+			!w->from) {
 			w->taint |= SH_SECRET;
 			w->from = w->text;
 		}
@@ -517,10 +548,24 @@ static bool swallows(const struct sh_command *c)
 	       (sh_is(p, "|grep|egrep|rg|") && has(c, "|-q|-c|-l|--quiet|--count|-ql|-L|"));
 }
 
+/* The machine that a raw connection goes to. */
+static const char *peer(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		enum sh_host h = t[0] != '-' ? sh_host_of(s, t, NULL) : SH_HOST_NONE;
+
+		if (h != SH_HOST_NONE)
+			return h != SH_HOST_LOCAL ? t : NULL;
+	}
+	return NULL;
+}
+
 static int generic(struct sh *s, struct sh_command *c)
 {
 	unsigned t = source(c);
 	struct sh_data d = sh_unknown(c->in.taint, c->in.from);
+	const char *host;
 
 	d.url = c->in.url;
 	if (token(c)) {
@@ -529,6 +574,13 @@ static int generic(struct sh *s, struct sh_command *c)
 	}
 	if (t) {
 		c->out = sh_unknown(t, c->args.v[0].text);
+		return 0;
+	}
+	/* what the other end sends */
+	if (sh_is(c->args.v[0].text, "|nc|ncat|netcat|telnet|socat|openssl|") &&
+		(c->how & SH_PIPED) && (host = peer(s, c))) {
+		c->out = sh_unknown(SH_NET, host);
+		c->out.url = host;
 		return 0;
 	}
 	if (swallows(c)) {
@@ -543,6 +595,8 @@ static int generic(struct sh *s, struct sh_command *c)
 		d.taint |= SH_DECODED;
 	if (printer(c))
 		d.taint |= SH_DECODED;
+	if (d.taint & SH_TREE && sh_is(c->args.v[0].text, "|grep|egrep|fgrep|rg|awk|gawk|"))
+		d.taint = (d.taint & ~SH_TREE) | SH_SOME;
 	read_files(s, c, &d);
 	c->out = d;
 	return 0;
@@ -555,6 +609,17 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 	*hit = true;
 	if (sh_is(p, "|curl|wget|wget2|fetch|aria2c|axel|http|https|xh|curlie|lwp-download|GET|"))
 		return fetch(s, c);
+	if (sh_is(p, "|scp|rsync|"))
+		whole_trees(s, c);
+	if (sh_is(p, "|tftp|ftpget|scp|rsync|")) {
+		int rc = fetch_odd(s, c, hit);
+
+		if (rc < 0 || *hit)
+			return rc;
+		*hit = !sh_is(p, "|tftp|ftpget|scp|");
+		if (!*hit)
+			return 0;
+	}
 	if (sh_is(p, "|cp|mv|install|ln|gcp|ditto|rsync|link|"))
 		return copy(s, c);
 	if (!strcmp(p, "tee") || !strcmp(p, "sponge"))
@@ -627,6 +692,8 @@ int sh_model(struct sh *s, struct sh_command *c)
 		return print_formatted(s, c);
 	if (sh_is(p, "|cat|tac|head|tail|less|more|nl|column|pv|bat|batcat|zcat|strings|"))
 		return copy_input(s, c);
+	if (sh_is(p, "|find|gfind|ls|"))
+		return sh_tree_names(s, c);
 	rc = model_decoder(s, c, &hit);
 	if (rc == 0 && !hit)
 		rc = model_file(s, c, &hit);

@@ -146,8 +146,8 @@ enum sh_place sh_place(struct sh *s, const char *path)
 
 /* Pieces of paths. `read`: what reading it alone is worth. */
 static const struct sh_secret secrets[] = {
-	{"/etc/shadow", 0.62f, BOTH | WORD, "password hashes"},
-	{"/etc/gshadow", 0.62f, BOTH | WORD, "password hashes"},
+	{"/etc/shadow", 0.72f, BOTH | WORD, "password hashes"},
+	{"/etc/gshadow", 0.72f, BOTH | WORD, "password hashes"},
 	{"/etc/master.passwd", 0.6f, BOTH | WORD, "password hashes"},
 	{"/etc/security/opasswd", 0.6f, BOTH | WORD, "password hashes"},
 	{"/etc/sudoers", 0.32f, SH_SECRET, "who may become root"},

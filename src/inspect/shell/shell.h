@@ -23,6 +23,8 @@
 #define SH_HOST    (1u << 4) /* facts about the host: id, uname, … */
 #define SH_FILE    (1u << 5) /* content of some local file */
 #define SH_HARD    (1u << 6) /* secret beyond doubt: private keys, shadow */
+#define SH_TREE    (1u << 8) /* names of all files of a system or a home */
+#define SH_SOME    (1u << 9) /* names of some files there */
 
 /* Bytes that are known, partly known or only known by where they come from. */
 struct sh_data {
@@ -98,6 +100,7 @@ struct sh_file {
 	const char *path;
 	struct sh_data data;
 	bool exec; /* chmod +x */
+	bool seen; /* somebody looked into it */
 	struct sh_file *next;
 };
 
@@ -152,6 +155,7 @@ struct sh {
 	unsigned past;        /* SH_PAST_* */
 	struct sh_places places;
 	const char *past_from;
+	struct bawn_strlist encrypted; /* words of commands that encrypt */
 };
 
 /* What earlier commands of the text did. */
@@ -296,6 +300,10 @@ int sh_vet(struct sh *s, struct sh_command *c);
 /* Rules over a line with one word; blanks in it as in canonical lines. */
 int sh_vet_fact(struct sh *s, const struct sh_command *c, const char *what, const char *word);
 int sh_vet_destroy(struct sh *s, const struct sh_command *c);
+/* trees.c: names that are found, and what is done to all of them. */
+int sh_tree_names(struct sh *s, struct sh_command *c);
+bool sh_narrowed(const struct sh_command *c, bool depth); /* find with conditions */
+int sh_vet_trees(struct sh *s, const struct sh_command *c);
 int sh_vet_flow(struct sh *s, const struct sh_command *c);
 /* The first n words, before a wrapper is taken away: only secrets beyond doubt. */
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n);

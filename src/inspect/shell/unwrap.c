@@ -253,6 +253,9 @@ static int shell_input(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	if (i < c->args.n && strcmp(c->args.v[i].text, "/dev/stdin") != 0) {
 		f = sh_file_get(s, c->args.v[i].text, false);
 		d = f ? f->data : word_data(&c->args.v[i], "");
+		/* read first, as everybody should */
+		if (f && f->seen && d.url && sh_host_of(s, d.url, NULL) != SH_HOST_ODD)
+			d.taint &= ~SH_NET;
 		if (!f)
 			d.taint &= SH_NET;
 	} else if (!(c->how & SH_STDIN)) {
@@ -393,6 +396,10 @@ static int xargs(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		x->how = c->in.known ? 0 : SH_ARGSIN;
 		x->bias = (struct sh_data){
 			.taint = c->in.taint, .from = c->in.from, .url = c->in.url};
+		if (c->in.taint & (SH_TREE | SH_SOME)) {
+			x->has_in = true;
+			x->in = sh_unknown(c->in.taint, c->in.from);
+		}
 	}
 	return 0;
 }

@@ -7,10 +7,13 @@
  *   @write /path           a file that it makes, changes or appends to
  *   @set NAME=VALUE        a variable for it or for what comes
  *   @input prog text       what a database client or the like is fed
+ *   @put /path text        what it writes there, when that is known
+ *   @name text             the name under which a process shows itself
  *   @bomb name             a function that starts itself twice
  *
  * A rule's args: `script` is the confidence in a source file, `remote` on another machine or in a
- * container, `root` the least confidence when it runs as root.
+ * container, `root` the least confidence when it runs as root, `harmless` when what it writes is
+ * known and holds nothing that a schedule, a service or a login should worry about.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +92,63 @@ static bool agrees(const struct bawn_rule *r, const char *line)
 	return true;
 }
 
+static bool any_in(const char *text, const char *const *list)
+{
+	for (; *list; list++) {
+		if (strcasestr(text, *list))
+			return true;
+	}
+	return false;
+}
+
+/* What s/old/new/ puts in; otherwise the text as it is. */
+static const char *put_in(const char *t)
+{
+	const char *mid =
+		t[0] == 's' && t[1] && strchr("/|#,@:", t[1]) ? strchr(t + 2, t[1]) : NULL;
+
+	while (mid && mid[-1] == '\\')
+		mid = strchr(mid + 1, t[1]);
+	return mid ? mid : t;
+}
+
+/* Settings of sshd that let more people in. */
+static bool weakens_ssh(const struct sh_command *c, const struct sh_data *d)
+{
+	static const char *const weak[] = {"RootLogin yes", "Authentication yes",
+		"EmptyPasswords yes", "AuthorizedKeys", "UserEnvironment yes", "GatewayPorts yes",
+		"StrictModes no", "UsePAM no", "TrustedUserCA", "ForceCommand", NULL};
+
+	if (!sh_is(c->args.n ? c->args.v[0].text : "", "|sed|gsed|perl|"))
+		return !d->known || !d->len || any_in(d->text, weak);
+	for (size_t i = 1; i < c->args.n; i++) {
+		if (any_in(put_in(c->args.v[i].text), weak))
+			return true;
+	}
+	return false;
+}
+
+/* What the command writes is known and nothing to worry about. */
+static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_command *c)
+{
+	static const char *const bad[] = {"/tmp/", "/dev/", "curl", "wget", "base64", "nc ", "ncat",
+		"socat", "bash -i", "/.", "eval", "http:", "python -c", "python3 -c", "perl -e",
+		"chmod", "rm -rf", "mkfifo", "@reboot", NULL};
+	const char *check = bawn_rule_str(&bawn_rules_command, r->check);
+	bool in = c->writes.n || (c->args.n && !strcmp(c->args.v[0].text, "crontab"));
+	struct sh_data d = in ? c->in : c->out;
+
+	for (size_t i = 1; in && !d.len && i < c->args.n; i++) {
+		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
+
+		if (f && c->args.v[i].text[0] != '-')
+			d = f->data;
+	}
+	if (!strcmp(check, "weakens-ssh"))
+		return !weakens_ssh(c, &d);
+	return d.len && d.text && strchr(d.text, '/') && !any_in(d.text, bad);
+}
+
 static int hit(void *data, const struct bawn_match *m)
 {
 	struct run *run = data;
@@ -110,6 +170,11 @@ static int hit(void *data, const struct bawn_match *m)
 		conf = arg_number(r, "script", conf);
 	if ((c->how & SH_ROOT) && arg_number(r, "root", 0) > conf)
 		conf = arg_number(r, "root", 0);
+	if (bawn_rule_arg(&bawn_rules_command, r, "harmless") && harmless(run->s, r, c)) {
+		double less = arg_number(r, "harmless", conf);
+
+		conf = less < conf ? less : conf;
+	}
 	f.confidence = conf;
 	return sh_report(run->s, c, &f);
 }
@@ -200,6 +265,24 @@ static int vet_login(struct sh *s, const struct sh_command *c, const char *path)
 	return 0;
 }
 
+#define PUT_MAX 4096
+
+static int vet_put(
+	struct sh *s, const struct sh_command *c, const char *path, const struct sh_data *d)
+{
+	const char *t;
+
+	if (path[0] == '&' || (!d->len && !(d->taint & SH_NET)))
+		return 0;
+	if (!d->len) {
+		t = bawn_arena_printf(s->a, "%s <network>", sh_path(s, path));
+		return t ? sh_vet_fact(s, c, "@put", t) : sh_no_memory(s);
+	}
+	t = bawn_arena_printf(s->a, "%s %.*s", sh_path(s, path),
+		(int)(d->len < PUT_MAX ? d->len : PUT_MAX), d->text);
+	return t ? sh_vet_fact(s, c, "@put", t) : sh_no_memory(s);
+}
+
 static int vet_writes(struct sh *s, const struct sh_command *c)
 {
 	int rc = 0;
@@ -213,11 +296,15 @@ static int vet_writes(struct sh *s, const struct sh_command *c)
 				sh_path(s, d->path));
 		if (rc == 0 && (d->kind == SH_OUT || d->kind == SH_APPEND))
 			rc = vet_login(s, c, d->path);
+		if (rc == 0 && (d->kind == SH_OUT || d->kind == SH_APPEND) && d->fd != 2)
+			rc = vet_put(s, c, d->path, &c->out);
 	}
 	for (size_t i = 0; rc == 0 && i < c->writes.n; i++) {
 		rc = sh_vet_fact(s, c, "@write", sh_path(s, c->writes.v[i]));
 		if (rc == 0 && sh_is(c->args.v[0].text, "|tee|sponge|"))
 			rc = vet_login(s, c, c->writes.v[i]);
+		if (rc == 0 && sh_is(c->args.v[0].text, "|tee|sponge|"))
+			rc = vet_put(s, c, c->writes.v[i], &c->in);
 	}
 	return rc;
 }
@@ -264,6 +351,8 @@ int sh_vet(struct sh *s, struct sh_command *c)
 		rc = vet_input(s, c);
 	if (rc >= 0)
 		rc = sh_vet_destroy(s, c);
+	if (rc >= 0)
+		rc = sh_vet_trees(s, c);
 	if (rc >= 0)
 		rc = sh_vet_flow(s, c);
 	return rc < 0 ? rc : 0;
