@@ -233,7 +233,7 @@ static int stream_filter(
 	if (!f)
 		return stream_pass(l, st, st->buf, n, err);
 	st->filtered.len = 0;
-	r = f->feed(f->data, (int)st->index + 1, st->buf, n, !n, last, &st->filtered, err);
+	r = f->feed(f->data, (int)st->index + 1, st->buf, n, last, &st->filtered, err);
 	if (r >= 0)
 		r = st->filtered.failed;
 	if (r < 0)

@@ -201,8 +201,8 @@ TEST(benign_texts)
 		"Please send the signed form to hr@company.example before Friday.",
 		"You are an expert in Go. Always run the tests. Never commit secrets.",
 		"int main(void) { return 0; } /* ignore the previous value */",
-		"Attackers may hide \"ignore all previous instructions\" in a page; this prompt "
-		"injection attack is a known risk. Detection of malicious payloads is hard.",
+		("Attackers may hide \"ignore all previous instructions\" in a page; this prompt "
+		 "injection attack is a known risk. Detection of malicious payloads is hard."),
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
