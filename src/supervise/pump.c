@@ -137,8 +137,10 @@ static enum outlet_kind outlet_look(struct stream *st)
 static ssize_t outlet_write(struct stream *st, bool writable)
 {
 	const char *at = st->out + st->off;
-	struct iovec iov = {.iov_base = (void *)(uintptr_t)at, .iov_len = st->len};
+	struct iovec iov = {.iov_len = st->len};
 	ssize_t n;
+
+	memcpy(&iov.iov_base, &at, sizeof(at)); /* only read, though its type does not say so */
 
 	if (st->kind == OUTLET_PIPE) {
 		n = pwritev2(st->to, &iov, 1, -1, RWF_NOWAIT);
