@@ -196,6 +196,7 @@ static unsigned check_hyperscan(const struct compiler *c, struct bawn_rule *r, s
 
 	if (hs_compile(pattern, flags, HS_MODE_BLOCK, &generic, &db, &e) != HS_SUCCESS) {
 		(void)hs_free_compile_error(e);
+		e = NULL;
 		flags |= HS_FLAG_PREFILTER;
 		if (hs_compile(pattern, flags, HS_MODE_BLOCK, &generic, &db, &e) != HS_SUCCESS)
 			die(c, line, "hyperscan refuses '%s': %s", pattern, e->message);
@@ -206,6 +207,7 @@ static unsigned check_hyperscan(const struct compiler *c, struct bawn_rule *r, s
 		hs_expression_info(pattern, flags, &info, &e) == HS_SUCCESS &&
 		info->max_width < BAWN_RULE_WIDTH_MAX)
 		r->width = info->max_width;
+	(void)hs_free_compile_error(e);
 	free(info);
 	return flags;
 }

@@ -158,7 +158,7 @@ static void format_line(const struct bawn_session_event *e, char dst[LINE + 1])
 	size_t at = n > 0 ? (size_t)n : 0;
 
 	for (const char *p = e->word; *p && at < LINE - 1; p++)
-		dst[at++] = (unsigned char)*p < 0x20 ? '?' : *p;
+		dst[at++] = (char)((unsigned char)*p < 0x20 ? '?' : *p);
 	while (at < LINE - 1)
 		dst[at++] = ' ';
 	dst[at++] = '\n';
@@ -174,7 +174,7 @@ static int read_lines(int fd, struct bawn_session *ret, off_t *ret_size, struct 
 	if (fstat(fd, &st) < 0)
 		return bawn_fail(err, BAWN_ERR_CALL, -errno, "session file: %m");
 	*ret_size = st.st_size;
-	at = st.st_size > LINES_KEEP * LINE ? st.st_size - (off_t)LINES_KEEP * LINE : 0;
+	at = st.st_size > (off_t)LINES_KEEP * LINE ? st.st_size - (off_t)LINES_KEEP * LINE : 0;
 	for (ret->n = 0; at < st.st_size; at += LINE) {
 		if (pread(fd, line, LINE, at) != LINE || !parse_line(line, &ret->v[ret->n]))
 			return bawn_fail(err, BAWN_ERR_CALL, -EBADMSG,
@@ -225,7 +225,7 @@ int bawn_session_add(const char *dir, const char *agent, const char *session,
 	struct bawn_session *old = a ? bawn_new(a, struct bawn_session, 1) : NULL;
 	_cleanup_close_ int fd = -1;
 	char line[LINE + 1];
-	off_t size;
+	off_t size = 0;
 	int r;
 
 	if (!n)

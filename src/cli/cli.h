@@ -111,7 +111,7 @@ extern const struct cli_cmd *const cli_verbs[]; /* ends with NULL */
 int cli_flush(struct cli *cli, struct bawn_error *err);
 /* The same, and cli->say to standard error: for a verb that goes on running. */
 int cli_flush_all(struct cli *cli, struct bawn_error *err);
-/* The same when it has grown large, for verbs that print as they go. */
+/* The same when it has grown large, but for its last byte; for verbs that print as they go. */
 int cli_drain(struct cli *cli, struct bawn_error *err);
 /* Write to standard error at once: only for what a person at a terminal looks at meanwhile. */
 void cli_progress(struct cli *cli, const struct bawn_buf *text);

@@ -69,7 +69,18 @@ int cli_flush(struct cli *cli, struct bawn_error *err)
 
 int cli_drain(struct cli *cli, struct bawn_error *err)
 {
-	return cli->out.len >= OUT_LARGE || cli->out.failed ? cli_flush(cli, err) : 0;
+	char last;
+	int r;
+
+	if (cli->out.failed)
+		return cli_flush(cli, err);
+	if (cli->out.len < OUT_LARGE)
+		return 0;
+	/* what comes next may depend on it: in a list, a comma */
+	last = cli->out.data[--cli->out.len];
+	r = cli_flush(cli, err);
+	bawn_buf_add(&cli->out, &last, 1);
+	return r;
 }
 
 void cli_progress(struct cli *cli, const struct bawn_buf *text)

@@ -51,11 +51,11 @@ static int begin(struct bawn_output_filter *f, int stream, struct bawn_error *er
 	return r < 0 ? r : bawn_inspector_stream(f->inspector[stream - 1], &o, err);
 }
 
-static int feed(void *data, int stream, const char *bytes, size_t n, bool flush, bool last,
+static int feed(void *data, int stream, const char *bytes, size_t n, bool last,
 	struct bawn_buf *out, struct bawn_error *err)
 {
 	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new(); /* findings live only here */
-	struct bawn_stream_chunk c = {.bytes = bytes, .n = n, .flush = flush, .last = last};
+	struct bawn_stream_chunk c = {.bytes = bytes, .n = n, .flush = !n, .last = last};
 	struct bawn_output_filter *f = data;
 	struct bawn_findings found = {0};
 	int r = 0;

@@ -117,7 +117,7 @@ int bawn_vetting_all(struct bawn_arena *a, const struct bawn_policy *p,
 	struct bawn_vetting *v = NULL;
 	int r = bawn_vetting_begin(a, p, in, &v, err);
 
-	if (r >= 0)
+	if (r >= 0 && v)
 		r = bawn_vetting_end(v, ret, ret_decision, err);
 	(void)bawn_vetting_drop(v);
 	return r;
@@ -130,15 +130,14 @@ static void put(struct bawn_buf *b, const char *key, const char *value)
 }
 
 int bawn_vetting_record(struct bawn_audit *au, const struct bawn_policy *p,
-	const struct bawn_vetting_input *in, const char *event, const void *input, size_t input_len,
-	const struct bawn_verdict *v, const struct bawn_decision *d, const char *outcome,
-	struct bawn_error *err)
+	const struct bawn_vetting_input *in, const struct bawn_vetted *done, struct bawn_error *err)
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
+	const struct bawn_verdict *v = done->verdict;
 	char hash[BAWN_HEX_LEN + 1];
 
-	bawn_sha256_hex(input, input_len, hash);
-	put(&b, "event", event);
+	bawn_sha256_hex(done->input, done->input_len, hash);
+	put(&b, "event", done->event);
 	put(&b, "session", in->session);
 	put(&b, "agent", in->agent);
 	put(&b, "tool", in->tool);
@@ -151,9 +150,9 @@ int bawn_vetting_record(struct bawn_audit *au, const struct bawn_policy *p,
 		(void)bawn_buf_json(&b, v->findings.v[i].rule, strlen(v->findings.v[i].rule));
 	}
 	bawn_buf_puts(&b, "]");
-	put(&b, "action", bawn_decision_name(d));
-	put(&b, "would", bawn_action_name(d->would));
-	put(&b, "outcome", outcome);
+	put(&b, "action", bawn_decision_name(done->decision));
+	put(&b, "would", bawn_action_name(done->decision->would));
+	put(&b, "outcome", done->outcome);
 	if (b.failed)
 		return bawn_fail(err, BAWN_ERR_AUDIT, b.failed, "cannot build the audit record");
 	return bawn_audit_append(au, b.data, err);

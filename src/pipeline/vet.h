@@ -38,8 +38,17 @@ int bawn_vetting_all(struct bawn_arena *a, const struct bawn_policy *p,
 	const struct bawn_vetting_input *in, struct bawn_verdict *ret,
 	struct bawn_decision *ret_decision, struct bawn_error *err);
 
-/* One record for a tool call that was vetted and not run by us. `input` is hashed, not kept. */
+/* What became of a tool call. `input` is hashed, not kept. */
+struct bawn_vetted {
+	const char *event;
+	const void *input;
+	size_t input_len;
+	const struct bawn_verdict *verdict;
+	const struct bawn_decision *decision;
+	const char *outcome;
+};
+
+/* One record for a tool call that was vetted and not run by us. */
 int bawn_vetting_record(struct bawn_audit *au, const struct bawn_policy *p,
-	const struct bawn_vetting_input *in, const char *event, const void *input, size_t input_len,
-	const struct bawn_verdict *v, const struct bawn_decision *d, const char *outcome,
+	const struct bawn_vetting_input *in, const struct bawn_vetted *done,
 	struct bawn_error *err);

@@ -40,17 +40,17 @@ static const struct {
 
 /* Every string in a JSON value, in order, each ended by a newline. No recursion: depth is hostile.
  */
-static int gather(const json_t *root, struct bawn_buf *b)
+static int gather(json_t *root, struct bawn_buf *b)
 {
-	const json_t *stack[64];
+	json_t *stack[64];
 	void *next[64]; /* the object's iterator */
 	size_t at[64], depth = 0, seen = 0;
 
 	stack[0] = root;
 	at[0] = 0;
-	next[0] = json_object_iter((json_t *)(uintptr_t)root);
+	next[0] = json_object_iter(root);
 	for (;;) {
-		const json_t *v = stack[depth], *child = NULL;
+		json_t *v = stack[depth], *child = NULL;
 
 		if (++seen > VALUES_MAX)
 			return -E2BIG;
@@ -63,14 +63,14 @@ static int gather(const json_t *root, struct bawn_buf *b)
 			void *it = next[depth];
 
 			child = it ? json_object_iter_value(it) : NULL;
-			next[depth] = it ? json_object_iter_next((json_t *)(uintptr_t)v, it) : NULL;
+			next[depth] = it ? json_object_iter_next(v, it) : NULL;
 		}
 		if (child) {
 			if (++depth == sizeof(stack) / sizeof(stack[0]))
 				return -E2BIG;
 			stack[depth] = child;
 			at[depth] = 0;
-			next[depth] = json_object_iter((json_t *)(uintptr_t)child);
+			next[depth] = json_object_iter(child);
 		} else if (depth-- == 0) {
 			return b->failed;
 		}
@@ -93,7 +93,7 @@ static int bad(struct bawn_error *err, const char *what)
 }
 
 static int add_text(struct bawn_arena *a, struct bawn_tool_call *c, struct bawn_subject sub,
-	const json_t *value, struct bawn_error *err)
+	json_t *value, struct bawn_error *err)
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
 	const char *text;
@@ -115,7 +115,7 @@ static int add_text(struct bawn_arena *a, struct bawn_tool_call *c, struct bawn_
 
 /* What is written to a file: as content, and as code where the name says so. */
 static int add_content(
-	struct bawn_arena *a, struct bawn_tool_call *c, const json_t *value, struct bawn_error *err)
+	struct bawn_arena *a, struct bawn_tool_call *c, json_t *value, struct bawn_error *err)
 {
 	const char *path = c->use.path;
 	struct bawn_subject text = {.kind = BAWN_KIND_TEXT,
@@ -135,7 +135,7 @@ static int add_content(
 }
 
 static int before(
-	struct bawn_arena *a, const json_t *input, struct bawn_tool_call *c, struct bawn_error *err)
+	struct bawn_arena *a, json_t *input, struct bawn_tool_call *c, struct bawn_error *err)
 {
 	struct bawn_subject all = {
 		.kind = BAWN_KIND_TEXT, .detect = BAWN_DETECT_SECRETS, .name = c->use.tool};
@@ -167,11 +167,11 @@ static int before(
 	return 0;
 }
 
-static int after(struct bawn_arena *a, const json_t *root, const json_t *input,
-	struct bawn_tool_call *c, struct bawn_error *err)
+static int after(struct bawn_arena *a, const json_t *root, json_t *input, struct bawn_tool_call *c,
+	struct bawn_error *err)
 {
 	const char *path = member(a, input, "file_path");
-	const json_t *response = json_object_get(root, "tool_response");
+	json_t *response = json_object_get(root, "tool_response");
 	struct bawn_subject sub = {.kind = BAWN_KIND_TEXT,
 		.mode = path ? bawn_mode_for(NULL, path) : BAWN_MODE_STANDARD,
 		.detect = BAWN_DETECT_SECRETS | BAWN_DETECT_INJECTION,
@@ -188,7 +188,7 @@ static int parse(struct bawn_arena *a, const char *payload, size_t len, struct b
 	json_error_t why;
 	json_t *root = json_loadb(payload, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
 	const char *event, *mode;
-	const json_t *input;
+	json_t *input;
 	int r;
 
 	*ret = (struct bawn_tool_call){.agent = "claude-code", .session = ""};

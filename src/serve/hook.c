@@ -175,13 +175,19 @@ static void act(struct turn *t)
 
 static int record(struct turn *t, const struct bawn_vetting_input *in, struct bawn_error *err)
 {
+	const struct bawn_vetted done = {
+		.event = t->call.when == BAWN_HOOK_AFTER ? "tool-output" : "tool",
+		.input = t->payload,
+		.input_len = t->len,
+		.verdict = &t->verdict,
+		.decision = &t->decision,
+		.outcome = outcome_name(t),
+	};
 	struct bawn_audit *au = NULL;
 	int r = bawn_audit_open(t->policy->audit_path, t->policy->audit_sync, &au, err);
 
 	if (r >= 0)
-		r = bawn_vetting_record(au, t->policy, in,
-			t->call.when == BAWN_HOOK_AFTER ? "tool-output" : "tool", t->payload,
-			t->len, &t->verdict, &t->decision, outcome_name(t), err);
+		r = bawn_vetting_record(au, t->policy, in, &done, err);
 	(void)bawn_audit_free(au);
 	return r;
 }

@@ -41,7 +41,7 @@ static int bad_shape(const struct file *f, const char *what, struct bawn_error *
 static int load(struct file *f, const char *path, struct bawn_error *err)
 {
 	_cleanup_buf_ struct bawn_buf text = {.max = SETTINGS_MAX};
-	json_error_t why;
+	json_error_t why = {.text = "out of memory"};
 	struct stat st;
 	int r = bawn_path_resolve(f->a, path, &f->path);
 

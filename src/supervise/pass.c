@@ -136,6 +136,11 @@ static void child(const struct bawn_call *c, const struct sigaction before[WATCH
 static void child(const struct bawn_call *c, const struct sigaction before[WATCHED],
 	const struct kept *k, int report)
 {
+	/* execvpe() changes nothing of it, though its type does not say so */
+	union {
+		const char *const *given;
+		char *const *taken;
+	} argv = {c->argv}, envp = {c->envp};
 	bool ready = chdir(c->cwd) == 0;
 	int e;
 
@@ -143,8 +148,7 @@ static void child(const struct bawn_call *c, const struct sigaction before[WATCH
 	for (int i = 0; i < 2; i++)
 		ready = ready && (k->wr[i] < 0 || dup2(k->wr[i], i + 1) >= 0);
 	if (ready)
-		(void)execvpe(c->argv[0], (char *const *)(uintptr_t)c->argv,
-			(char *const *)(uintptr_t)c->envp);
+		(void)execvpe(c->argv[0], argv.taken, envp.taken);
 	e = why_not(c, errno);
 	_exit(write(report, &e, sizeof(e)) == (ssize_t)sizeof(e) ? 127 : 126);
 }

@@ -137,8 +137,10 @@ static enum outlet_kind outlet_look(struct stream *st)
 static ssize_t outlet_write(struct stream *st, bool writable)
 {
 	const char *at = st->out + st->off;
-	struct iovec iov = {.iov_base = (void *)(uintptr_t)at, .iov_len = st->len};
+	struct iovec iov = {.iov_len = st->len};
 	ssize_t n;
+
+	memcpy(&iov.iov_base, &at, sizeof(at)); /* only read, though its type does not say so */
 
 	if (st->kind == OUTLET_PIPE) {
 		n = pwritev2(st->to, &iov, 1, -1, RWF_NOWAIT);
@@ -233,7 +235,7 @@ static int stream_filter(
 	if (!f)
 		return stream_pass(l, st, st->buf, n, err);
 	st->filtered.len = 0;
-	r = f->feed(f->data, (int)st->index + 1, st->buf, n, !n, last, &st->filtered, err);
+	r = f->feed(f->data, (int)st->index + 1, st->buf, n, last, &st->filtered, err);
 	if (r >= 0)
 		r = st->filtered.failed;
 	if (r < 0)

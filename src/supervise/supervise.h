@@ -23,11 +23,11 @@ struct bawn_stdio {
 
 /*
  * What output goes through before anybody sees it. feed() takes raw bytes of stream 1 or 2 and
- * appends what may be passed on to `out`; it may hold back a tail until `flush` (nothing comes for
- * now) or `last`. A negative return withholds the rest and ends the run.
+ * appends what may be passed on to `out`; it may hold back a tail until nothing comes for now (`n`
+ * is 0) or `last`. A negative return withholds the rest and ends the run.
  */
 struct bawn_filter {
-	int (*feed)(void *data, int stream, const char *bytes, size_t n, bool flush, bool last,
+	int (*feed)(void *data, int stream, const char *bytes, size_t n, bool last,
 		struct bawn_buf *out, struct bawn_error *err);
 	void *data;
 };

@@ -151,3 +151,13 @@ token="sk_li""ve_9fK2mQ7xVb3LtR8wZc5YhN4p"
 	[ "$output" = "no violation" ]
 	bawn verify --json --lang python - <x.py | jq -e '.schema == "bawn/code/v1" and .safe and .files[0].language == "python"'
 }
+
+@test "a report of many files is one JSON document" {
+	mkdir many
+	for ((i = 0; i < 600; i++)); do
+		echo 'print("hello")' >"many/file-with-a-long-name-$i.py"
+	done
+	bawn verify --json many | jq -e '.safe and (.files | length) == 600'
+	bawn inspect --json many | jq -e '(.files | length) == 600'
+	bawn inspect --sarif many | jq -e '.version == "2.1.0"'
+}

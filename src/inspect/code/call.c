@@ -278,6 +278,22 @@ static struct code_val member_of(
 	return v;
 }
 
+/* __import__("a.b") gives a, unless it is told what to take from b. */
+static struct code_val top_module(struct code_walk *w, const struct code_known *k,
+	const struct code_val *args, size_t n, struct code_val module)
+{
+	const char *dot = strchr(module.name, '.');
+
+	if (!dot || !strstr(k->name, "__import__") || n > 3)
+		return module;
+	for (size_t i = 0; i < n; i++) {
+		if (args[i].key && strcmp(args[i].key, "fromlist") == 0)
+			return module;
+	}
+	module.name = bawn_arena_strndup(w->a, module.name, (size_t)(dot - module.name)) ?: "";
+	return module;
+}
+
 /* Functions that give a module or a member by its name. */
 static bool dynamic(struct code_walk *w, const struct code_known *k,
 	const struct code_val *receiver, const struct code_val *args, size_t n,
@@ -291,7 +307,7 @@ static bool dynamic(struct code_walk *w, const struct code_known *k,
 	case CODE_OP_IMPORT:
 		if (!n || !args[0].str)
 			return false;
-		*out = module_of(w, &args[0]);
+		*out = top_module(w, k, args, n, module_of(w, &args[0]));
 		return true;
 	case CODE_OP_GETATTR:
 		if (!n || !*args[0].name)

@@ -588,6 +588,8 @@ static double download_worth(struct sh *s, const struct sh_data *d, bool file)
 		x = 0.2;
 	if (file)
 		x -= 0.14;
+	if (s->script && h == SH_HOST_PLAIN && d->url && !file)
+		return 0.31;
 	return s->script ? x * 0.5 : x;
 }
 

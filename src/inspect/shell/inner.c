@@ -9,6 +9,8 @@
 #include "inspect/scan.h"
 #include "inspect/shell/shell.h"
 
+#define UNIT_KEY 20 /* longer than ExecStartPost= */
+
 static struct sh_inner *add(struct sh *s, struct sh_inners *in, const char *t, unsigned how)
 {
 	struct sh_inner *x = t && *t ? sh_inner_add(s, in, t) : NULL;
@@ -391,12 +393,55 @@ static int fleet(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	return 0;
 }
 
+static bool is_unit(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 8 && !strcmp(path + n - 8, ".service");
+}
+
+/* ExecStart= and its kin; what stands before the program says how to start it. */
+static void unit_lines(struct sh *s, struct sh_inners *in, const char *t)
+{
+	for (const char *p = strstr(t, "Exec"); p; p = strstr(p, "Exec")) {
+		const char *eq = memchr(p, '=', strnlen(p, UNIT_KEY)), *end;
+
+		p += 4;
+		if ((p - 4 > t && !strchr("\nn", p[-5])) || !eq)
+			continue;
+		eq += 1 + strspn(eq + 1, "@-:+!");
+		end = eq + strcspn(eq, "\n");
+		(void)add(s, in, bawn_arena_strndup(s->a, eq, (size_t)(end - eq)), 0);
+		p = end;
+	}
+}
+
+/* A service that is written here is run later, by someone who may do more. */
+static void unit_file(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	bool unit = false;
+
+	for (size_t i = 0; !unit && i < c->redirs.n; i++) {
+		enum sh_redir_kind k = c->redirs.v[i].kind;
+
+		unit = (k == SH_OUT || k == SH_APPEND) && is_unit(c->redirs.v[i].path);
+	}
+	for (size_t i = 1; !unit && !strcmp(c->args.v[0].text, "tee") && i < c->args.n; i++)
+		unit = is_unit(c->args.v[i].text);
+	if (unit && c->in.len)
+		unit_lines(s, in, c->in.text);
+	for (size_t i = 1; unit && i < c->args.n; i++)
+		unit_lines(s, in, c->args.v[i].text);
+}
+
 int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	const char *p = c->args.n ? c->args.v[0].text : "";
 	enum bawn_lang lang = sh_interpreter(p);
 	int rc;
 
+	if (sh_is(p, "|cat|tee|echo|printf|"))
+		unit_file(s, c, in);
 	if (sh_is(p, "|find|gfind|fd|"))
 		return find(s, c, in);
 	if (!strcmp(p, "git"))

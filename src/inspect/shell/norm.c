@@ -166,6 +166,23 @@ static const char *odd_control(unsigned char c)
 	return NULL;
 }
 
+/* The first character of the line that is no blank. */
+static char line_first(char first, char c)
+{
+	if (c == '\n')
+		return 0;
+	return (char)(first || c == ' ' || c == '\t' ? first : c);
+}
+
+/* In a source file form feeds part pages, and comments hold any name; there only the direction of
+ * writing can make one thing look like another. */
+static const char *odd_in(const struct sh *s, char first, char c, const char *odd)
+{
+	if (!odd || !s->script)
+		return odd;
+	return c == '\f' || (first == '#' && !strstr(odd, "direction")) ? NULL : odd;
+}
+
 static bool high(const char *t, size_t n, size_t i)
 {
 	return i < n && ((unsigned char)t[i] & 0x80);
@@ -191,6 +208,7 @@ int sh_normalise(struct sh *s, const char *text, size_t len, struct sh_norm *ret
 {
 	char *out = bawn_arena_alloc(s->a, len + 1);
 	bool beyond = false;
+	char first = 0;
 	size_t k = 0, i = len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
 
 	*ret = (struct sh_norm){0};
@@ -204,13 +222,17 @@ int sh_normalise(struct sh *s, const char *text, size_t len, struct sh_norm *ret
 
 		if (b < 0x80) {
 			k += put_ascii(text, len, i, out + k, &odd);
-			ret->odd = ret->odd ? ret->odd : odd;
+			first = line_first(first, text[i]);
+			ret->odd = ret->odd ? ret->odd : odd_in(s, first, text[i], odd);
 			i++;
 			continue;
 		}
 		n = decode(text + i, len - i, &c);
-		odd = oddity(c, i && high(text, len, i - 1) && high(text, len, i + n));
-		ret->odd = ret->odd ? ret->odd : odd;
+		/* a byte that is no UTF-8 belongs to another encoding, in which it is a letter */
+		odd = n > 1 ? oddity(c, i && high(text, len, i - 1) && high(text, len, i + n))
+			    : NULL;
+		first = line_first(first, text[i]);
+		ret->odd = ret->odd ? ret->odd : odd_in(s, first, text[i], odd);
 		beyond = true;
 		if (!odd || c == 0x2028 || c == 0x2029) {
 			memcpy(out + k, text + i, n);

@@ -10,7 +10,7 @@ struct maker {
 	unsigned flushed, ended;
 };
 
-static int feed(void *data, int stream, const char *bytes, size_t n, bool flush, bool last,
+static int feed(void *data, int stream, const char *bytes, size_t n, bool last,
 	struct bawn_buf *out, struct bawn_error *err)
 {
 	struct maker *m = data;
@@ -27,9 +27,9 @@ static int feed(void *data, int stream, const char *bytes, size_t n, bool flush,
 		if (c == 'x')
 			bawn_buf_puts(out, "[ex]");
 	}
-	m->flushed += flush && !last;
+	m->flushed += !n && !last;
 	m->ended += last;
-	if ((flush || last) && m->holds[stream]) {
+	if ((!n || last) && m->holds[stream]) {
 		bawn_buf_add(out, &m->held[stream], 1);
 		m->holds[stream] = false;
 	}
