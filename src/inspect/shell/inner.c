@@ -362,7 +362,7 @@ static int editor(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	return 0;
 }
 
-/* COPY … PROGRAM 'cmd', \\! cmd, .shell cmd, system cmd: what database clients hand to a shell. */
+/* COPY … PROGRAM 'cmd', \! cmd, .shell cmd, system cmd: what database clients hand to a shell. */
 static int database(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	static const char *const keys[] = {"\\!", ".shell ", ".system ", "system "};

@@ -8,7 +8,8 @@
 
 #include "inspect/shell/shell.h"
 
-#define NAMES (SH_TREE | SH_SOME)
+#define NAMES      (SH_TREE | SH_SOME)
+#define SEALED_MAX 256 /* words that are remembered; each deletion is compared with them */
 
 bool sh_narrowed(const struct sh_command *c, bool depth)
 {
@@ -164,7 +165,8 @@ static int note_encrypted(struct sh *s, const struct sh_command *c)
 		const struct sh_word *w = &c->args.v[i];
 		double x = w->text[0] != '-' && replaces(c) ? bulk(s, c, w) : 0;
 
-		if (bawn_strlist_add(s->a, &s->encrypted, w->text) < 0)
+		if (s->encrypted.n < SEALED_MAX &&
+			bawn_strlist_add(s->a, &s->encrypted, w->text) < 0)
 			return sh_no_memory(s);
 		worst = x > worst ? x : worst;
 	}
