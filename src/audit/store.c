@@ -34,14 +34,7 @@ void audit_shown(const char *path, char *ret, size_t size)
 
 const char *bawn_audit_default_path(struct bawn_arena *a)
 {
-	const char *state =
-		getenv("XDG_STATE_HOME"); /* NOLINT(concurrency-mt-unsafe): no threads */
-	const char *home;
-
-	if (state && *state == '/')
-		return bawn_path_join(a, state, "bawn/audit.jsonl");
-	home = bawn_path_home(a);
-	return home ? bawn_path_join(a, home, ".local/state/bawn/audit.jsonl") : NULL;
+	return bawn_path_state(a, "audit.jsonl");
 }
 
 int audit_path_or_default(
@@ -58,26 +51,6 @@ int audit_path_or_default(
 			"the path of the audit log is longer than %d bytes; shorten audit.path",
 			PATH_MAX - 1);
 	*ret = path;
-	return 0;
-}
-
-/* Create the directories that `path` needs, 0700, from the top down. */
-static int make_parents(const char *path, size_t dir_len)
-{
-	_cleanup_free_ char *copy = strndup(path, dir_len);
-
-	if (!copy)
-		return -ENOMEM;
-	for (char *p = copy + 1; p <= copy + dir_len; p++) {
-		char was = *p;
-
-		if (was != '/' && was != '\0')
-			continue;
-		*p = '\0';
-		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-			return -errno;
-		*p = was;
-	}
 	return 0;
 }
 
@@ -111,7 +84,7 @@ static int open_dir(struct bawn_audit *au, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_AUDIT, -ENOMEM, "out of memory");
 	fd = open(dir, flags);
 	if (fd < 0 && errno == ENOENT && len) {
-		int r = make_parents(au->path, len - 1);
+		int r = bawn_path_make_dirs(au->path, len - 1);
 
 		if (r < 0) {
 			errno = -r;

@@ -164,3 +164,15 @@ void bawn_buf_done(struct bawn_buf *b)
 	free(b->data);
 	*b = (struct bawn_buf){0};
 }
+
+void bawn_buf_quote(struct bawn_buf *b, const char *s)
+{
+	bawn_buf_puts(b, "'");
+	for (; *s; s++) {
+		if (*s == '\'')
+			bawn_buf_puts(b, "'\\''");
+		else
+			bawn_buf_add(b, s, 1);
+	}
+	bawn_buf_puts(b, "'");
+}

@@ -30,6 +30,8 @@ void bawn_buf_printf(struct bawn_buf *b, const char *fmt, ...)
 size_t bawn_buf_json(struct bawn_buf *b, const char *s, size_t len);
 /* `s` for a terminal or a log: control characters, bidi and invalid bytes as \xNN or \u{NNNN}. */
 void bawn_buf_escape(struct bawn_buf *b, const char *s, size_t len);
+/* `s` in single quotes, as one word for a shell. */
+void bawn_buf_quote(struct bawn_buf *b, const char *s);
 void bawn_buf_done(struct bawn_buf *b);
 
 #define _cleanup_buf_ _cleanup_(bawn_buf_done)

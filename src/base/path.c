@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/stat.h>
+
 char *bawn_path_clean(struct bawn_arena *a, const char *path)
 {
 	size_t len = strlen(path);
@@ -208,4 +210,34 @@ const char *bawn_path_home(struct bawn_arena *a)
 	if (env && *env == '/')
 		return bawn_path_clean(a, env);
 	return home_from_passwd(a);
+}
+
+char *bawn_path_state(struct bawn_arena *a, const char *rest)
+{
+	const char *state =
+		getenv("XDG_STATE_HOME"); /* NOLINT(concurrency-mt-unsafe): no threads */
+	bool set = state && *state == '/';
+	const char *top = set ? state : bawn_path_home(a);
+	char *dir = top ? bawn_path_join(a, top, set ? "bawn" : ".local/state/bawn") : NULL;
+
+	return dir ? bawn_path_join(a, dir, rest) : NULL;
+}
+
+int bawn_path_make_dirs(const char *path, size_t len)
+{
+	_cleanup_free_ char *copy = strndup(path, len);
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *p = copy + 1; p <= copy + len; p++) {
+		char was = *p;
+
+		if (was != '/' && was != '\0')
+			continue;
+		*p = '\0';
+		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+			return -errno;
+		*p = was;
+	}
+	return 0;
 }

@@ -26,3 +26,9 @@ bool bawn_path_is_glob(const char *text);
 bool bawn_glob_match(const char *pattern, const char *path);
 /* The home directory: $HOME if absolute, else from /etc/passwd; NULL if there is none. */
 const char *bawn_path_home(struct bawn_arena *a);
+/* `rest` below bawn's place for lasting state: $XDG_STATE_HOME/bawn or ~/.local/state/bawn. NULL if
+ * there is no home directory or no memory. */
+char *bawn_path_state(struct bawn_arena *a, const char *rest);
+/* Create the directory of the first `len` bytes of `path` and those above it that are missing,
+ * 0700. */
+int bawn_path_make_dirs(const char *path, size_t len);

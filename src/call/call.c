@@ -125,18 +125,10 @@ static bool is_plain(const char *word)
 
 static void add_quoted(struct bawn_buf *b, const char *word)
 {
-	if (is_plain(word)) {
+	if (is_plain(word))
 		bawn_buf_puts(b, word);
-		return;
-	}
-	bawn_buf_puts(b, "'");
-	for (const char *p = word; *p; p++) {
-		if (*p == '\'')
-			bawn_buf_puts(b, "'\\''");
-		else
-			bawn_buf_add(b, p, 1);
-	}
-	bawn_buf_puts(b, "'");
+	else
+		bawn_buf_quote(b, word);
 }
 
 /* The text that rules and people see, and the hash that the audit keeps. */

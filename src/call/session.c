@@ -32,43 +32,6 @@ const char *bawn_step_name(enum bawn_step s)
 	return (size_t)s < sizeof(names) / sizeof(names[0]) ? names[s] : "unknown";
 }
 
-static int state_dir(struct bawn_arena *a, const char **ret)
-{
-	const char *state =
-		getenv("XDG_STATE_HOME"); /* NOLINT(concurrency-mt-unsafe): no threads */
-	const char *home;
-
-	if (state && *state == '/') {
-		*ret = bawn_path_join(a, state, "bawn/sessions");
-		return *ret ? 0 : -ENOMEM;
-	}
-	home = bawn_path_home(a);
-	if (!home)
-		return -ENOENT;
-	*ret = bawn_path_join(a, home, ".local/state/bawn/sessions");
-	return *ret ? 0 : -ENOMEM;
-}
-
-static int make_dirs(struct bawn_arena *a, const char *dir)
-{
-	char *copy = bawn_arena_strdup(a, dir);
-
-	if (!copy)
-		return -ENOMEM;
-	for (char *p = copy + 1;; p++) {
-		char was = *p;
-
-		if (was != '/' && was != '\0')
-			continue;
-		*p = '\0';
-		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-			return -errno;
-		*p = was;
-		if (!was)
-			return 0;
-	}
-}
-
 static int check_file(int fd, const char *path, struct bawn_error *err)
 {
 	struct stat st;
@@ -92,10 +55,12 @@ static int open_file(struct bawn_arena *a, const char *dir, const char *agent, c
 	_cleanup_close_ int fd = -1;
 	char name[BAWN_HEX_LEN + 1];
 	const char *both, *path;
-	int r = dir ? 0 : state_dir(a, &dir);
+	int r;
 
-	if (r < 0)
-		return bawn_fail(err, BAWN_ERR_CALL, r,
+	if (!dir)
+		dir = bawn_path_state(a, "sessions");
+	if (!dir)
+		return bawn_fail(err, BAWN_ERR_CALL, -ENOENT,
 			"no place for session files: neither XDG_STATE_HOME nor a home directory is known");
 	both = bawn_arena_printf(a, "%s\n%s", agent, session);
 	if (!both)
@@ -106,7 +71,7 @@ static int open_file(struct bawn_arena *a, const char *dir, const char *agent, c
 		return bawn_fail(err, BAWN_ERR_CALL, -ENOMEM, "out of memory");
 	fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
 	if (fd < 0 && errno == ENOENT && (flags & O_CREAT)) {
-		r = make_dirs(a, dir);
+		r = bawn_path_make_dirs(dir, strlen(dir));
 		errno = r < 0 ? -r : ENOENT;
 		if (r == 0)
 			fd = open(

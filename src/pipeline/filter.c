@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "inspect/rules.h"
+#include "inspect/secret/secret.h"
 
 static int note(struct bawn_output_filter *f, int stream, const struct bawn_finding *x)
 {
@@ -91,12 +91,8 @@ bool bawn_output_filter_guards_secrets(const struct bawn_policy *p)
 
 int bawn_output_filter_check(const struct bawn_policy *p, struct bawn_error *err)
 {
-	const struct bawn_ruleset *s = &bawn_rules_secret;
-	uint64_t n = 0;
+	uint64_t n = bawn_secret_patterns();
 
-	/* several patterns of one rule stand next to each other */
-	for (uint32_t i = 0; i < s->n; i++)
-		n += !i || s->rules[i].id != s->rules[i - 1].id;
 	if (p->sec_patterns == BAWN_UNLIMITED || p->sec_patterns > n)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"the policy demands %" PRIu64 " leak patterns "

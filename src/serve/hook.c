@@ -80,47 +80,36 @@ static int load_policy(struct turn *t, struct bawn_error *err)
 	return bawn_policy_load(t->a, &src, &t->policy, err);
 }
 
-static void put_quoted(struct bawn_buf *b, const char *s)
-{
-	bawn_buf_puts(b, "'");
-	for (; *s; s++)
-		if (*s == '\'')
-			bawn_buf_puts(b, "'\\''");
-		else
-			bawn_buf_add(b, s, 1);
-	bawn_buf_puts(b, "'");
-}
-
 /* `bawn run … -- bash -c COMMAND` with what this hook was given. */
 static const char *confined(struct turn *t)
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
 	const char *workspace = t->policy->workspace;
 
-	put_quoted(&b, t->o->self);
+	bawn_buf_quote(&b, t->o->self);
 	bawn_buf_puts(&b, " run --workspace ");
-	put_quoted(&b, workspace);
+	bawn_buf_quote(&b, workspace);
 	if (t->call.cwd && strcmp(t->call.cwd, workspace) != 0 &&
 		bawn_path_under(t->call.cwd, workspace)) {
 		bawn_buf_puts(&b, " --cwd ");
-		put_quoted(&b, t->call.cwd);
+		bawn_buf_quote(&b, t->call.cwd);
 	}
 	for (const char *const *f = t->o->policy.files; f && *f; f++) {
 		const char *path = NULL;
 
 		bawn_buf_puts(&b, " --policy ");
-		put_quoted(&b, bawn_path_resolve(t->a, *f, &path) < 0 ? *f : path);
+		bawn_buf_quote(&b, bawn_path_resolve(t->a, *f, &path) < 0 ? *f : path);
 	}
 	bawn_buf_puts(&b, " --tool ");
-	put_quoted(&b, t->call.use.tool);
+	bawn_buf_quote(&b, t->call.use.tool);
 	bawn_buf_puts(&b, " --agent ");
-	put_quoted(&b, t->call.agent);
+	bawn_buf_quote(&b, t->call.agent);
 	if (*t->call.session) {
 		bawn_buf_puts(&b, " --session ");
-		put_quoted(&b, t->call.session);
+		bawn_buf_quote(&b, t->call.session);
 	}
 	bawn_buf_puts(&b, " -- bash -c ");
-	put_quoted(&b, t->call.use.command);
+	bawn_buf_quote(&b, t->call.use.command);
 	return b.failed ? NULL : bawn_arena_strndup(t->a, b.data, b.len);
 }
 

@@ -18,20 +18,19 @@ static void own_threshold(const struct bawn_policy *p, const char *group, const 
 	const char *what, double *value, bool *found)
 {
 	char key[KEY_MAX];
+	const char *text;
+	double v;
 
 	if (!name || !*name ||
 		snprintf(key, sizeof(key), "%s.%s.%s", group, name, what) >= (int)sizeof(key))
 		return;
-	for (size_t i = 0; i < p->named.n; i++) {
-		double v;
-
-		if (strcmp(p->named.v[i].key, key) != 0)
-			continue;
-		v = strtod(p->named.v[i].value, NULL);
-		if (!*found || v < *value)
-			*value = v;
-		*found = true;
-	}
+	text = bawn_policy_named(p, key);
+	if (!text)
+		return;
+	v = strtod(text, NULL);
+	if (!*found || v < *value)
+		*value = v;
+	*found = true;
 }
 
 static double threshold(const struct bawn_policy *p, const struct bawn_verdict_place *place,
