@@ -79,12 +79,17 @@ struct bawn_backend {
 	const char *aliases; /* comma-separated further names, "" for none */
 	const char *summary; /* one line for `doctor capabilities` */
 	enum bawn_level level;
-	int strength; /* auto takes the largest that meets the plan */
+	int strength;               /* auto takes the largest that meets the plan */
+	enum bawn_tier tier;        /* the plan that it carries out */
+	enum bawn_image_kind image; /* which images it takes */
 	size_t instance_size;
 
 	/* No lasting side effects; may be called at any time. Tries things, does not read versions.
 	 */
 	int (*probe)(struct bawn_probe *ret, struct bawn_error *err);
+
+	/* Optional. Whether this is something it can run at all (wasm: modules only). */
+	bool (*suits)(const struct bawn_plan *plan);
 
 	/*
 	 * Take every resource and begin to put every control in force; `stdio` are the command's

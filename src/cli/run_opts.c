@@ -107,6 +107,8 @@ const struct cli_opt cli_policy_opts[] = {
 		"allow a system call beyond the profile"),
 	SETTING("deny-syscall", 0, "NAME", NULL, "syscalls.deny", "refuse a system call"),
 	SETTING("backend", 'b', "NAME", "@backend", "backend", "which wall; auto takes what fits"),
+	SETTING("image", 0, "IMAGE", NULL, "enforcement.docker.image",
+		"container image whose system it sees, instead of this host's"),
 	SETTING("level", 0, "LEVEL", "@level", "level", "isolation level at least"),
 	SETTING("isolation", 0, "WORD", "@isolation", "isolation", "isolation asked for"),
 	SETTING("allow-missing", 0, "CONTROL", "@control", "allow_missing",

@@ -10,11 +10,6 @@ const char *bawn_level_name(enum bawn_level level)
 	return bawn_enum_name("level", level);
 }
 
-enum bawn_tier bawn_tier_of(const struct bawn_backend *be)
-{
-	return !strcmp(be->name, "landlock") ? BAWN_TIER_LANDLOCK : BAWN_TIER_FULL;
-}
-
 /* The level that the policy asks for, by `level` and by `isolation`, whichever is stronger. */
 static enum bawn_level wanted_level(const struct bawn_policy *p)
 {
@@ -68,7 +63,7 @@ int bawn_choose(const struct bawn_policy *p, struct bawn_choices *ret, struct ba
 	for (size_t i = 0; (be = bawn_backend_at(i)) && ret->n < BAWN_CHOICES_MAX; i++) {
 		if (be->level != level || (level == BAWN_LEVEL_NONE && be->strength > 0))
 			continue;
-		if (p->isolation == BAWN_ISO_ENHANCED && bawn_tier_of(be) == BAWN_TIER_LANDLOCK)
+		if (p->isolation == BAWN_ISO_ENHANCED && be->tier == BAWN_TIER_LANDLOCK)
 			continue;
 		ret->v[ret->n++] = be;
 	}

@@ -14,6 +14,4 @@ struct bawn_choices {
 };
 
 int bawn_choose(const struct bawn_policy *p, struct bawn_choices *ret, struct bawn_error *err);
-/* The tier that a backend's plan is made for. */
-enum bawn_tier bawn_tier_of(const struct bawn_backend *be);
 const char *bawn_level_name(enum bawn_level level);

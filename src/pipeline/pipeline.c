@@ -95,7 +95,11 @@ static int judge(struct run *x, int wall)
 /* plan → backend, for one candidate */
 static int try_backend(struct run *x, const struct bawn_backend *be)
 {
-	struct bawn_plan_options o = {.tier = bawn_tier_of(be), .pty = x->in->pty, .own = x->own};
+	struct bawn_plan_options o = {.backend = be->name,
+		.tier = be->tier,
+		.image = be->image,
+		.pty = x->in->pty,
+		.own = x->own};
 	struct bawn_result *r = x->r;
 	int e;
 

@@ -17,6 +17,7 @@ struct plan_builder {
 	struct bawn_strlist protect, deny, no_exec, writable;
 	struct bawn_git git;
 	const char *const *own; /* further files that must not change */
+	const char *backend;    /* its name */
 	const char *home;       /* as the command sees it */
 	bool workspace_writable;
 };

@@ -130,7 +130,7 @@ int plan_make_env(struct plan_builder *b, struct bawn_error *err)
 	env_put(&e, "HOME", b->home);
 	env_put(&e, "PWD", b->plan->cwd);
 	env_put(&e, "TMPDIR", b->plan->tier == BAWN_TIER_LANDLOCK ? b->home : "/tmp");
-	env_put(&e, "BAWN_SANDBOX", b->plan->tier == BAWN_TIER_LANDLOCK ? "landlock" : "native");
+	env_put(&e, "BAWN_SANDBOX", b->backend);
 	if (plan_proxy_env(b, put_proxy, &e) < 0)
 		e.failed = -ENOMEM;
 	for (size_t i = 0; i < b->p->env_set.n; i++)
@@ -204,6 +204,10 @@ int plan_make_exe(struct plan_builder *b, struct bawn_error *err)
 	int r;
 
 	b->plan->argv = b->c->argv;
+	if (b->plan->backend.image && (!strchr(cmd, '/') || cmd[0] == '/')) {
+		b->plan->exe = cmd; /* the image's, which only the other side can look at */
+		return 0;
+	}
 	if (!strchr(cmd, '/'))
 		return search(b, cmd, err);
 	path = bawn_path_join(b->a, b->plan->cwd, cmd);

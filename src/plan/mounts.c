@@ -255,7 +255,7 @@ static int add_whole(struct plan_builder *b, struct bawn_error *err)
 				.rule = "built in"},
 			err);
 	b->home = b->p->home ? b->p->home : "/";
-	if (r == 0 && b->plan->tier == BAWN_TIER_FULL)
+	if (r == 0 && b->plan->tier != BAWN_TIER_LANDLOCK)
 		r = plan_add_mount(b,
 			(struct bawn_mount){
 				.kind = BAWN_MNT_SCRATCH, .dst = "/dev/shm", .rule = "limits.disk"},
@@ -269,7 +269,7 @@ int plan_make_mounts(struct plan_builder *b, struct bawn_error *err)
 {
 	bool whole = b->p->fs_mode == BAWN_FS_FULL;
 	bool writes = whole || b->p->fs_mode == BAWN_FS_SCOPED;
-	int r = whole ? add_whole(b, err) : add_system(b, err);
+	int r = whole ? add_whole(b, err) : b->plan->backend.image ? 0 : add_system(b, err);
 
 	if (r == 0 && !whole)
 		r = add_scratch(b, err);

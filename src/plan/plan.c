@@ -151,6 +151,28 @@ static const char *unused_hosts(const struct bawn_policy *p)
 	return "network.allow_hosts has no effect in this network.mode; for it to have one say --net allowlist";
 }
 
+static const char *image_of(const struct bawn_policy *p, enum bawn_image_kind kind)
+{
+	const char *image = kind == BAWN_IMAGE_CONTAINER ? p->docker_image
+			    : kind == BAWN_IMAGE_DISK    ? p->vm_rootfs
+							 : "";
+
+	return *image ? image : NULL;
+}
+
+static struct bawn_backend_options backend_options(
+	const struct bawn_policy *p, enum bawn_image_kind kind)
+{
+	return (struct bawn_backend_options){.image = image_of(p, kind),
+		.image_writable = !p->docker_read_only,
+		.engine_runtime = p->docker_runtime,
+		.gvisor_engine = p->gvisor_engine,
+		.vm_kernel = p->vm_kernel,
+		.wasm_library = p->wasm_library,
+		.wasm_fuel = p->wasm_fuel,
+		.seatbelt_profile = p->seatbelt_profile};
+}
+
 int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_call *c,
 	const struct bawn_verdict *v, const struct bawn_plan_options *o,
 	const struct bawn_plan **ret, struct bawn_error *err)
@@ -159,8 +181,12 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 		plan_make_protect, plan_make_deny, plan_make_no_exec, plan_make_nodes,
 		plan_make_egress, plan_sort_mounts, list_writable, take_settings, plan_make_env,
 		plan_make_exe};
-	struct plan_builder b = {
-		.a = a, .p = p, .c = c, .own = o->own, .plan = bawn_new(a, struct bawn_plan, 1)};
+	struct plan_builder b = {.a = a,
+		.p = p,
+		.c = c,
+		.own = o->own,
+		.backend = o->backend,
+		.plan = bawn_new(a, struct bawn_plan, 1)};
 	int r;
 
 	(void)v; /* every call is confined; what a verdict adds comes with inspection */
@@ -169,6 +195,7 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 	b.plan->policy = p;
 	b.plan->call = c;
 	b.plan->tier = o->tier;
+	b.plan->backend = backend_options(p, o->image);
 	b.plan->pty = o->pty;
 	b.plan->hostname = "bawn";
 	b.plan->workspace = c->workspace;

@@ -67,9 +67,37 @@ struct bawn_egress_plan {
 	uint16_t proxy_port, capture_port;    /* of the loopback inside */
 };
 
+/* Who builds what. The mounts of a plan are the same for all but the Landlock tier. */
 enum bawn_tier {
-	BAWN_TIER_FULL,     /* namespaces + Landlock + seccomp */
-	BAWN_TIER_LANDLOCK, /* Landlock + seccomp + rlimits: no user namespaces here */
+	BAWN_TIER_FULL,     /* we: namespaces + Landlock + seccomp */
+	BAWN_TIER_LANDLOCK, /* we: Landlock + seccomp + rlimits, no user namespaces here */
+	BAWN_TIER_CHROOT,   /* we, as root: namespaces without a user namespace, chroot, Landlock,
+			       seccomp */
+	BAWN_TIER_NEAR,     /* another program: mounts and namespaces of this kernel. bawn-inside
+			       adds Landlock, seccomp, limits, network */
+	BAWN_TIER_FAR, /* another kernel. bawn-inside is there; files are brought in and changes
+			  are brought back */
+};
+
+/* Where the system directories come from. */
+enum bawn_image_kind {
+	BAWN_IMAGE_NONE,      /* always this host's */
+	BAWN_IMAGE_CONTAINER, /* an image of the engine, if the policy names one */
+	BAWN_IMAGE_DISK,      /* a file system in a file, if the policy names one */
+};
+
+/* What concerns some backends only. No member is NULL but `image`. */
+struct bawn_backend_options {
+	const char *image;   /* NULL: this host's system directories, as in plan->mounts. Else they
+				are not among the mounts, and plan->exe may be a bare name that is
+				looked for inside, along PATH */
+	bool image_writable; /* changes to it stay possible, and are lost with the run */
+	const char *engine_runtime; /* "": the engine's own choice */
+	const char *gvisor_engine;  /* "auto", "direct", "docker" */
+	const char *vm_kernel;      /* "": the one that was set up */
+	const char *wasm_library;   /* "": look in the usual places */
+	uint64_t wasm_fuel;
+	const char *seatbelt_profile; /* "strict", "moderate" or a path */
 };
 
 struct bawn_plan {
@@ -109,11 +137,14 @@ struct bawn_plan {
 	const char *const *sys_deny;
 	struct bawn_limits limits;
 	bool pty;
+	struct bawn_backend_options backend;
 	const char *note; /* a remark for the user, or NULL */
 };
 
 struct bawn_plan_options {
+	const char *backend; /* its name, which the command finds in BAWN_SANDBOX */
 	enum bawn_tier tier;
+	enum bawn_image_kind image;
 	bool pty;
 	const char *const
 		*own; /* files of ours that the command must not change; NULL-terminated or NULL */

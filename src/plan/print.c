@@ -88,4 +88,7 @@ void bawn_plan_print(const struct bawn_plan *plan, struct bawn_buf *out)
 	for (const char *const *v = plan->sys_deny; *v; v++)
 		line(out, "syscall-deny", *v);
 	print_limits(out, &plan->limits);
+	if (plan->backend.image)
+		line(out, plan->backend.image_writable ? "image-writable" : "image",
+			plan->backend.image);
 }

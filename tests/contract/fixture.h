@@ -102,8 +102,7 @@ static const struct bawn_plan *plan_with(
 	struct bawn_call_input in = {.argv = argv,
 		.envp = (const char *const[]){"PATH=/usr/bin:/bin", NULL},
 		.workspace = workspace};
-	struct bawn_plan_options o = {
-		.tier = !strcmp(be->name, "landlock") ? BAWN_TIER_LANDLOCK : BAWN_TIER_FULL};
+	struct bawn_plan_options o = {.backend = be->name, .tier = be->tier, .image = be->image};
 	struct bawn_verdict v = {0};
 	struct bawn_error err = {0};
 	const struct bawn_policy *policy;

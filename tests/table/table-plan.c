@@ -231,7 +231,8 @@ static int make(const struct tcase *t, struct bawn_buf *b, struct bawn_error *er
 		.no_admin = true,
 		.no_user = true,
 		.no_workspace = !t->repo};
-	struct bawn_plan_options o = {.tier = t->landlock ? BAWN_TIER_LANDLOCK : BAWN_TIER_FULL};
+	struct bawn_plan_options o = {.backend = t->landlock ? "landlock" : "native",
+		.tier = t->landlock ? BAWN_TIER_LANDLOCK : BAWN_TIER_FULL};
 	struct bawn_verdict v = {0};
 	struct bawn_choices c = {0};
 	const struct bawn_policy *policy;
