@@ -18,7 +18,7 @@
 #define TURN_MAX   ((size_t)1024 * 1024) /* bytes of one connection before others get their turn */
 #define TLS_RECORD 22
 #define FLOW_LONG  ((size_t)4 * 1024 * 1024) /* without a pause: more is to come */
-#define FLOW_LOT   (256 * 1024)
+#define FLOW_LOT   (1024 * 1024)
 #define FLOW_PAUSE ((size_t)16 * 1024) /* less than this at once is a pause */
 
 /* Empty pipes. A lane has one only while it moves bytes or holds some. */
