@@ -314,6 +314,46 @@ static int check_mounts(struct view *v, struct bawn_error *err)
 	return r;
 }
 
+/* Already covered by something that nobody may open, or not there. */
+static bool is_hidden(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 || S_ISLNK(st.st_mode) || (st.st_mode & 07777) == 0;
+}
+
+/* What a tool cannot hide is covered by an empty twin of a file system that lies at `stage` for as
+ * long as that takes. */
+static int hide_at(const struct bawn_plan *plan, const char *stage, struct bawn_error *err)
+{
+	_cleanup_close_ int scratch = bawn_mount_scratch(plan, err);
+	int r = scratch < 0 ? scratch : attach(scratch, stage, err);
+
+	for (size_t i = 0; r == 0 && i < plan->n_mounts; i++) {
+		const struct bawn_mount *m = &plan->mounts[i];
+		_cleanup_close_ int tree = -1;
+		struct stat st;
+
+		if (m->kind != BAWN_MNT_HIDE || is_hidden(m->dst) || stat(m->dst, &st) < 0)
+			continue;
+		tree = bawn_mount_clone(scratch, S_ISDIR(st.st_mode) ? "none-dir" : "none",
+			MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+		r = tree < 0 ? bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot hide '%s'", m->dst)
+			     : attach(tree, m->dst, err);
+	}
+	if (r == 0 && umount2(stage, MNT_DETACH) < 0)
+		r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot leave '%s': %m", stage);
+	return r;
+}
+
+static int hide_rest(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == BAWN_MNT_HIDE && !is_hidden(plan->mounts[i].dst))
+			return hide_at(plan, "/dev/shm", err);
+	return 0;
+}
+
 static int finish_mounts(const struct bawn_plan *plan, struct bawn_error *err)
 {
 	int r = 0;
@@ -321,6 +361,8 @@ static int finish_mounts(const struct bawn_plan *plan, struct bawn_error *err)
 	for (size_t i = 0; r == 0 && i < plan->n_mounts; i++)
 		if (plan->mounts[i].kind == BAWN_MNT_SCRATCH)
 			r = limit_inodes(plan, plan->mounts[i].dst, err);
+	if (r == 0)
+		r = hide_rest(plan, err);
 	if (r == 0)
 		r = finish_proc(plan, err);
 	return r < 0 ? r : finish_pts(err);

@@ -5,7 +5,6 @@
  * them up. /dev is not bubblewrap's own (--dev), for which it would put us into yet another user
  * namespace, without power over the mounts.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +13,6 @@
 #include "backend/backends.h"
 #include "backend/native/seccomp.h"
 #include "backend/near/near.h"
-#include "base/path.h"
 
 static const char *const nodes[] = {
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
@@ -46,36 +44,18 @@ static void add_scratch(
 	bawn_near_add(args, "--tmpfs", m->dst, NULL);
 }
 
-/* What of the host is at `path` inside, by what was bound so far; NULL if nothing is. */
-static const char *source_of(
-	const struct bawn_plan *plan, size_t before, const char *path, struct bawn_arena *a)
-{
-	while (before-- > 0) {
-		const struct bawn_mount *m = &plan->mounts[before];
-
-		if (!bawn_path_under(path, m->dst) || m->kind == BAWN_MNT_SYMLINK)
-			continue;
-		if (m->kind != BAWN_MNT_RO && m->kind != BAWN_MNT_RW)
-			return NULL;
-		return bawn_path_join(
-			a, m->src, path + strlen(m->dst) + (path[strlen(m->dst)] == '/'));
-	}
-	return NULL;
-}
-
 /* An empty twin without any permission covers what is there. Where nothing is, bubblewrap would
  * make a place for it, on the host. */
 static void add_hide(const struct bawn_plan *plan, size_t i, struct bawn_near_args *args)
 {
 	const char *dst = plan->mounts[i].dst;
-	const char *src = source_of(plan, i, dst, args->a);
-	struct stat st;
+	mode_t type = bawn_near_hidden_type(plan, i, args->a);
 	int fd;
 
-	if (!src || lstat(src, &st) < 0 || S_ISLNK(st.st_mode))
+	if (!type)
 		return;
 	bawn_near_add(args, "--perms", "0000", NULL);
-	if (S_ISDIR(st.st_mode)) {
+	if (type == S_IFDIR) {
 		bawn_near_add(args, "--tmpfs", dst, "--remount-ro", dst, NULL);
 		return;
 	}
