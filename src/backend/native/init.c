@@ -37,6 +37,7 @@ struct state {
 	const struct bawn_init *in;
 	const struct bawn_plan *plan;
 	uint32_t enforced;
+	uint32_t by_cgroup;
 	uint32_t todo; /* limits for the meter */
 	int sock;
 	int pty;
@@ -163,8 +164,16 @@ static int step_terminal(struct state *s, struct bawn_error *err)
 
 static int step_limits(struct state *s, struct bawn_error *err)
 {
-	int r = bawn_meter_rlimits(s->plan, s->todo);
+	int r = s->in->groups_follow ? bawn_cgroup_join(s->sock, &s->by_cgroup) : 0;
 
+	if (r < 0) {
+		errno = -r;
+		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot enter the control group: %m");
+	}
+	s->todo = s->plan->demanded & ~s->by_cgroup &
+		  (BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_CPU | BAWN_CTL_LIMIT_PROCESSES |
+			  BAWN_CTL_LIMIT_FILES | BAWN_CTL_LIMIT_DISK);
+	r = bawn_meter_rlimits(s->plan, s->todo);
 	if (r < 0) {
 		errno = -r;
 		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot set resource limits: %m");
@@ -276,7 +285,7 @@ static int build_wall(struct state *s, struct bawn_error *err)
 	/* mounts keep what exists; what does not exist yet is the broker's, which is loaded with
 	 * the command or not at all: a failure there ends the run before exec */
 	s->enforced |= BAWN_CTL_FS_PROTECT;
-	s->enforced |= s->in->by_cgroup | s->todo;
+	s->enforced |= s->by_cgroup | s->todo;
 	return 0;
 }
 
@@ -545,14 +554,16 @@ static void await_word(void)
 
 void bawn_init_main(const struct bawn_init *in)
 {
-	struct state s = {.in = in, .plan = in->plan, .sock = in->sock, .pty = -1, .listener = -1};
+	struct state s = {.in = in,
+		.plan = in->plan,
+		.by_cgroup = in->by_cgroup,
+		.sock = in->sock,
+		.pty = -1,
+		.listener = -1};
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_ERROR};
 
 	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
 		s.listeners.fds[i] = -1;
-	s.todo = in->plan->demanded & ~in->by_cgroup &
-		 (BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_CPU | BAWN_CTL_LIMIT_PROCESSES |
-			 BAWN_CTL_LIMIT_FILES | BAWN_CTL_LIMIT_DISK);
 	if (build_wall(&s, &msg.error) < 0) {
 		tell(&s, &msg);
 		_exit(1);

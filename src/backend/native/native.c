@@ -250,7 +250,24 @@ static int clone_child(struct native *n, struct bawn_init *init, int child, stru
 			       ? bawn_native_no_namespaces(-r, err)
 			       : bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot make a process: %m");
 	}
+	return 0;
+}
+
+/* The groups are made while init builds. */
+static int make_groups(struct native *n, struct bawn_init *init, struct bawn_error *err)
+{
+	int r = init->groups_follow ? bawn_cgroup_new(n->plan, &n->cgroup, &init->by_cgroup, err)
+				    : 0;
+
+	if (r < 0)
+		return r;
 	describe(n, init);
+	r = init->groups_follow ? bawn_cgroup_hand(n->cgroup, init->by_cgroup, n->sock) : 0;
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET) { /* gone: await says why */
+		errno = -r;
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, r, "cannot hand over the control groups: %m");
+	}
 	return 0;
 }
 
@@ -272,7 +289,8 @@ static int make_parts(struct native *n, struct bawn_init *init, struct bawn_erro
 		return r;
 	if (!HOLE("guards"))
 		bawn_seccomp_notify(bawn_broker_mode(plan), &init->notify);
-	r = bawn_cgroup_new(plan, &n->cgroup, &init->by_cgroup, err);
+	init->groups_follow = bawn_cgroup_may_follow();
+	r = init->groups_follow ? 0 : bawn_cgroup_new(plan, &n->cgroup, &init->by_cgroup, err);
 	if (r < 0)
 		return r;
 	init->cgroup = n->cgroup;
@@ -322,7 +340,8 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a socket pair: %m");
 	n->sock = pair[0];
 	init.sock = pair[1];
-	return clone_child(n, &init, pair[1], err);
+	r = clone_child(n, &init, pair[1], err);
+	return r < 0 ? r : make_groups(n, &init, err);
 }
 
 static int native_await(struct bawn_instance *in, struct bawn_error *err)
