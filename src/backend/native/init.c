@@ -201,6 +201,12 @@ static int step_directory(struct state *s, struct bawn_error *err)
 	return 0;
 }
 
+static int step_left(struct state *s, struct bawn_error *err)
+{
+	(void)s;
+	return bawn_wall_root_left(err);
+}
+
 static int step_syscalls(struct state *s, struct bawn_error *err)
 {
 	(void)prctl(PR_SET_DUMPABLE, 0);
@@ -231,6 +237,7 @@ static const struct step {
 	{"landlock", BOTH, step_landlock, BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE,
 		BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE},
 	{"directory", BOTH, step_directory, BAWN_CTL_ENV, BAWN_CTL_ENV},
+	{"root", FULL, step_left, 0, 0},
 	{"syscalls", BOTH, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED,
 		BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED | BAWN_CTL_NET_NONE},
 };
