@@ -46,6 +46,7 @@ struct state {
 	struct bawn_wall_listeners listeners;
 	int listener;
 	int exec_errno;
+	bool dismissed; /* the word was not to start */
 	pid_t pid;
 	const char **sh_argv;
 	struct bawn_meter *meter;
@@ -310,7 +311,22 @@ static int own_domain(const struct state *s)
 	return fd < 0 || bawn_landlock_restrict_self(fd, 0) < 0 ? -errno : 0;
 }
 
-/* Shares memory and descriptors with init until exec: what it stores in `s` is seen there. */
+/* The host's word. False: not to start, or there is no host any more. */
+static bool await_word(void)
+{
+	struct bawn_init_order order = {0};
+	ssize_t n;
+
+	do
+		n = recv(SOCK_FD, &order, sizeof(order), 0);
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(order) && order.signo == 0;
+}
+
+/*
+ * Shares memory and descriptors with init until exec: what it stores in `s` is seen there. It is
+ * made ready while the host writes its record, and init stands still until it has been told to go.
+ */
 static int command_main(void *arg)
 {
 	struct state *s = arg;
@@ -327,6 +343,9 @@ static int command_main(void *arg)
 		s->listener = bawn_seccomp_load(&s->in->notify, true, NULL);
 		r = s->listener < 0 ? s->listener : 0;
 	}
+	s->dismissed = !await_word();
+	if (s->dismissed)
+		_exit(1);
 	if (r < 0) {
 		s->exec_errno = -r;
 		_exit(127);
@@ -381,6 +400,8 @@ static int start_command(struct state *s)
 			CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, s);
 		r = s->pid < 0 ? -errno : -s->exec_errno;
 	}
+	if (s->pid > 0 ? s->dismissed : !await_word())
+		_exit(1);
 	if (r == 0 && s->listener >= 0)
 		r = bawn_broker_new(s->plan, s->listener, report, s, &s->broker, NULL);
 	if (r < 0) {
@@ -547,18 +568,6 @@ static void send_ready(const struct state *s)
 		(void)close(fds[i]);
 }
 
-static void await_word(void)
-{
-	struct bawn_init_order order = {0};
-	ssize_t n;
-
-	do
-		n = recv(SOCK_FD, &order, sizeof(order), 0);
-	while (n < 0 && errno == EINTR);
-	if (n != sizeof(order) || order.signo != 0)
-		_exit(1);
-}
-
 void bawn_init_main(const struct bawn_init *in)
 {
 	struct state s = {.in = in,
@@ -576,13 +585,14 @@ void bawn_init_main(const struct bawn_init *in)
 		_exit(1);
 	}
 	send_ready(&s);
-	await_word();
 	/* in the full tier only after the start, for it takes a while and the kernel ends
 	 * everything with us anyway; rlimits hold already */
 	if (in->plan->tier == BAWN_TIER_LANDLOCK)
 		s.meter = bawn_meter_new(in->plan, s.todo, false);
-	if (in->plan->tier == BAWN_TIER_LANDLOCK && !s.meter)
+	if (in->plan->tier == BAWN_TIER_LANDLOCK && !s.meter) {
+		(void)await_word();
 		give_up(&s);
+	}
 	if (start_command(&s) < 0)
 		finish(&s);
 	if (!s.meter)

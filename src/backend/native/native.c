@@ -347,11 +347,12 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 static int native_await(struct bawn_instance *in, struct bawn_error *err)
 {
 	struct native *n = native_of(in);
-	int r = await_ready(n, err);
+	int r = make_event_fd(n, err);
 
-	if (is_powerless(n, r, err))
-		return bawn_native_no_namespaces(-r, err);
-	return r < 0 ? r : make_event_fd(n, err);
+	if (r < 0)
+		return r;
+	r = await_ready(n, err);
+	return is_powerless(n, r, err) ? bawn_native_no_namespaces(-r, err) : r;
 }
 
 static int native_start(struct bawn_instance *in, struct bawn_error *err)
