@@ -357,8 +357,11 @@ static int command_main(void *arg)
 	bawn_exec(p->exe, p->argv, p->envp);
 	s->exec_errno = errno;
 	if (errno ==
-		ENOEXEC) /* a script without an interpreter line: the shell's, as for execvp(3) */
+		ENOEXEC) { /* a script without an interpreter line: the shell's, as for execvp(3) */
+		s->exec_errno = 0;
 		bawn_exec("/bin/sh", s->sh_argv, p->envp);
+		s->exec_errno = errno;
+	}
 	_exit(127);
 }
 
