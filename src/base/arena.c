@@ -46,9 +46,10 @@ static struct chunk *chunk_new(struct bawn_arena *a, size_t least)
 
 	if (size > SIZE_MAX - sizeof(*c))
 		return NULL;
-	c = calloc(1, sizeof(*c) + size);
+	c = least > CHUNK_SIZE ? calloc(1, sizeof(*c) + size) : malloc(sizeof(*c) + size);
 	if (!c)
 		return NULL;
+	c->used = 0;
 	c->size = size;
 	/* A big chunk goes behind the head, so that the room left in the head is still used. */
 	if (a->head && least > CHUNK_SIZE) {
@@ -75,7 +76,8 @@ void *bawn_arena_alloc(struct bawn_arena *a, size_t size)
 		return NULL;
 	void *p = c->data + c->used;
 	c->used += size;
-	return p;
+	/* zeroed as it is used, so that pages that are never used are never touched */
+	return c->size > CHUNK_SIZE ? p : memset(p, 0, size);
 }
 
 char *bawn_arena_strndup(struct bawn_arena *a, const char *s, size_t n)

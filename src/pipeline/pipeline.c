@@ -28,10 +28,12 @@ struct run {
 	struct bawn_tool_use use;
 	struct bawn_subject subject;
 	struct bawn_vetting *vetting; /* the call is looked at while its wall goes up */
-	bool judged;
+	bool heard, judged;
+	int heard_error; /* why there is no verdict */
+	struct bawn_error heard_why;
 };
 
-/* inspect begins; it answers in judge() */
+/* inspect begins; hear() waits for the answer */
 static int look(struct run *x)
 {
 	const struct bawn_call *c = x->r->call;
@@ -50,6 +52,18 @@ static int look(struct run *x)
 	return bawn_vetting_begin(x->a, x->r->policy, &in, &x->vetting, &x->r->error);
 }
 
+/* inspect → verdict, once. `run` does it while its wall goes up, so that it takes no time of its
+ * own. */
+static void hear(struct run *x)
+{
+	struct bawn_result *r = x->r;
+
+	if (x->heard)
+		return;
+	x->heard = true;
+	x->heard_error = bawn_vetting_end(x->vetting, &r->verdict, &r->decision, &x->heard_why);
+}
+
 /* call → policy → inspect */
 static int understand(struct run *x)
 {
@@ -66,27 +80,27 @@ static int understand(struct run *x)
 }
 
 /*
- * inspect → verdict. For `run`, called when the wall stands and nothing of the call has run, so
- * that looking at the call costs no time of its own; also when there is no wall (`wall` < 0): that
- * the call is forbidden says more than why it could not be confined. For `guard`, called first: the
- * verdict says whether there is to be a wall.
+ * What the verdict means. For `run`, called when the wall stands and nothing of the call has run;
+ * also when there is no wall (`wall` < 0): that the call is forbidden says more than why it could
+ * not be confined. For `guard`, called first: the verdict says whether there is to be a wall.
  */
 static int judge(struct run *x, int wall)
 {
 	struct bawn_result *r = x->r;
-	struct bawn_error err = {0};
 	bool stop;
-	int e = bawn_vetting_end(x->vetting, &r->verdict, &r->decision, &err);
+	int e;
 
+	hear(x);
+	e = x->heard_error;
 	x->judged = true;
 	r->guarded = x->in->guard;
 	/* `run` confines whatever the verdict is; only the policy's own rules stop it */
 	stop = r->guarded ? bawn_decision_does(&r->decision) == BAWN_ACTION_BLOCK
 			  : r->verdict.blocked;
 	if (e >= 0 && stop)
-		e = bawn_fail(&err, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
+		e = bawn_fail(&x->heard_why, BAWN_ERR_BLOCKED, -EACCES, "%s", r->verdict.reason);
 	if (e < 0)
-		r->error = err;
+		r->error = x->heard_why;
 	r->passed =
 		e >= 0 && r->guarded && bawn_decision_does(&r->decision) != BAWN_ACTION_CONSTRAIN;
 	return e < 0 ? e : wall;
@@ -126,6 +140,7 @@ static int try_backend(struct run *x, const struct bawn_backend *be)
 	if (e >= 0) {
 		/* the wall goes up meanwhile */
 		bawn_plan_digest(r->plan, x->r->plan_sha256);
+		hear(x);
 		e = bawn_instance_await(x->instance, r->plan, &r->missing, &r->error);
 	}
 	if (e >= 0 && x->door)

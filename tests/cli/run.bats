@@ -41,6 +41,14 @@ load common
 	[[ $stderr == "bawn: "* ]]
 }
 
+@test "a script without an interpreter line is the shell's" {
+	need_run
+	printf 'sleep 0.2\necho to the end\nexit 5\n' >script
+	chmod +x script
+	run -5 bawn run -- ./script
+	[ "$output" = "to the end" ]
+}
+
 @test "timed out: 124, and the limit is named" {
 	need_run
 	run --separate-stderr -124 bawn run --timeout 200ms -- sleep 30

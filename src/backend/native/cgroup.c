@@ -24,6 +24,7 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 
@@ -471,20 +472,96 @@ int bawn_cgroup_clone_fd(const struct bawn_cgroup *cg)
 	return -1;
 }
 
+static int put_self(int fd)
+{
+	ssize_t n;
+
+	do
+		n = write(fd, "0", 1);
+	while (n < 0 && errno == EINTR);
+	return n == 1 ? 0 : n < 0 ? -errno : -EIO;
+}
+
 int bawn_cgroup_enter(const struct bawn_cgroup *cg, bool cloned_into)
 {
 	for (size_t i = 0; i < cg->n; i++) {
-		ssize_t n;
+		int r = cg->g[i].v2 && cloned_into ? 0 : put_self(cg->g[i].self);
 
-		if (cg->g[i].v2 && cloned_into)
-			continue;
-		do
-			n = write(cg->g[i].self, "0", 1);
-		while (n < 0 && errno == EINTR);
-		if (n != 1)
-			return n < 0 ? -errno : -EIO;
+		if (r < 0)
+			return r;
 	}
 	return 0;
+}
+
+bool bawn_cgroup_may_follow(void)
+{
+	char text[4096];
+	uint32_t have = 0;
+
+	if (bawn_read_small(AT_FDCWD, bawn_cgroup_real.self, text, sizeof(text)) < 0)
+		return false;
+	for (char *p = text; p; p = strchr(p, '\n')) {
+		p += *p == '\n';
+		have |= bawn_hier_v1_controls(p);
+	}
+	return have == (BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_PROCESSES | BAWN_CTL_LIMIT_CPU);
+}
+
+int bawn_cgroup_hand(const struct bawn_cgroup *cg, uint32_t enforced, int sock)
+{
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(sizeof(int) * BAWN_GROUPS_MAX)];
+	} c = {.buf = {0}};
+	struct iovec iov = {.iov_base = &enforced, .iov_len = sizeof(enforced)};
+	struct msghdr mh = {.msg_iov = &iov, .msg_iovlen = 1};
+	int fds[BAWN_GROUPS_MAX];
+	size_t n = cg ? cg->n : 0;
+
+	for (size_t i = 0; i < n; i++)
+		fds[i] = cg->g[i].self;
+	if (n) {
+		mh.msg_control = c.buf;
+		mh.msg_controllen = CMSG_SPACE(sizeof(int) * n);
+		c.hdr.cmsg_level = SOL_SOCKET;
+		c.hdr.cmsg_type = SCM_RIGHTS;
+		c.hdr.cmsg_len = CMSG_LEN(sizeof(int) * n);
+		memcpy(CMSG_DATA(&c.hdr), fds, sizeof(int) * n);
+	}
+	return sendmsg(sock, &mh, MSG_NOSIGNAL) == sizeof(enforced) ? 0 : -errno;
+}
+
+int bawn_cgroup_join(int sock, uint32_t *ret_enforced)
+{
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(sizeof(int) * BAWN_GROUPS_MAX)];
+	} c = {.buf = {0}};
+	struct iovec iov = {.iov_base = ret_enforced, .iov_len = sizeof(*ret_enforced)};
+	struct msghdr mh = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = c.buf,
+		.msg_controllen = sizeof(c.buf)};
+	int fds[BAWN_GROUPS_MAX];
+	size_t n = 0;
+	ssize_t len;
+	int r = 0;
+
+	do
+		len = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC);
+	while (len < 0 && errno == EINTR);
+	if (len != sizeof(*ret_enforced))
+		return len < 0 ? -errno : -EPIPE;
+	if (mh.msg_controllen >= CMSG_LEN(0)) {
+		n = (c.hdr.cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(fds, CMSG_DATA(&c.hdr), n * sizeof(int));
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (r == 0)
+			r = put_self(fds[i]);
+		(void)close(fds[i]);
+	}
+	return r;
 }
 
 int bawn_cgroup_fds(const struct bawn_cgroup *cg, int fds[4], uint32_t events[4])

@@ -38,6 +38,15 @@ int bawn_cgroup_clone_fd(const struct bawn_cgroup *cg);
  * descriptors of the host process still open, no rights. `cloned_into`: was born in the v2 group.
  * 0 or negative errno. Only system calls. */
 int bawn_cgroup_enter(const struct bawn_cgroup *cg, bool cloned_into);
+/*
+ * Groups that a process can enter at any time at little cost can be made while it does other
+ * things: true where version 1 has every controller. Version 2 wants its processes to be born
+ * inside. Then the host process makes the groups after the child, hands them over (`cg` may be
+ * NULL) and the child, when it has done what needs no limits, waits for them and puts itself in.
+ */
+bool bawn_cgroup_may_follow(void);
+int bawn_cgroup_hand(const struct bawn_cgroup *cg, uint32_t enforced, int sock);
+int bawn_cgroup_join(int sock, uint32_t *ret_enforced);
 /* Descriptors for epoll; events is EPOLLIN or EPOLLPRI. After each event call bawn_cgroup_breach(),
  * which may well say 0: some of them only tell that it is time to look. Returns how many (at most
  * 4) were filled in. */

@@ -115,6 +115,17 @@ static const char *own_group(char *const *lines, size_t n, bool v2, const char *
 	return NULL;
 }
 
+uint32_t bawn_hier_v1_controls(const char *line)
+{
+	const char *names = line + strcspn(line, ":\n");
+	char list[256];
+
+	if (*names != ':')
+		return 0;
+	(void)snprintf(list, sizeof(list), "%.*s", (int)strcspn(names + 1, ":\n"), names + 1);
+	return controls_of(list, ",");
+}
+
 /* Where group `group` is, in a mount of `root` at h->mount. False: not to be seen there. */
 static bool set_own(struct bawn_hier *h, const char *root, const char *group)
 {

@@ -38,6 +38,7 @@ struct state {
 	const struct bawn_init *in;
 	const struct bawn_plan *plan;
 	uint32_t enforced;
+	uint32_t by_cgroup;
 	uint32_t todo; /* limits for the meter */
 	bool alone;    /* a pid namespace ends with us; else we are a subreaper */
 	bool power;    /* NEAR: the tool's mounts can be finished */
@@ -48,6 +49,7 @@ struct state {
 	struct bawn_wall_listeners listeners;
 	int listener;
 	int exec_errno;
+	bool dismissed; /* the word was not to start */
 	pid_t pid;
 	const char **sh_argv;
 	const char *const *exes; /* paths to try, NULL-terminated */
@@ -169,8 +171,16 @@ static int step_terminal(struct state *s, struct bawn_error *err)
 
 static int step_limits(struct state *s, struct bawn_error *err)
 {
-	int r = bawn_meter_rlimits(s->plan, s->todo);
+	int r = s->in->groups_follow ? bawn_cgroup_join(s->sock, &s->by_cgroup) : 0;
 
+	if (r < 0) {
+		errno = -r;
+		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot enter the control group: %m");
+	}
+	s->todo = s->plan->demanded & ~s->by_cgroup & ~s->in->outer.limits &
+		  (BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_CPU | BAWN_CTL_LIMIT_PROCESSES |
+			  BAWN_CTL_LIMIT_FILES | BAWN_CTL_LIMIT_DISK);
+	r = bawn_meter_rlimits(s->plan, s->todo);
 	if (r < 0) {
 		errno = -r;
 		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot set resource limits: %m");
@@ -196,6 +206,12 @@ static int step_directory(struct state *s, struct bawn_error *err)
 	if (chdir(s->plan->cwd) < 0)
 		return bawn_fail(err, BAWN_ERR_CALL, -errno, "cannot enter '%s': %m", s->plan->cwd);
 	return 0;
+}
+
+static int step_left(struct state *s, struct bawn_error *err)
+{
+	(void)s;
+	return bawn_wall_root_left(err);
 }
 
 static int step_syscalls(struct state *s, struct bawn_error *err)
@@ -290,6 +306,7 @@ static const struct step {
 	{"landlock", THIS, step_landlock, BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE},
 	{"landlock", T(FAR), step_landlock_if, 0},
 	{"directory", EACH, step_directory, BAWN_CTL_ENV},
+	{"root", OURS, step_left, 0},
 	{"syscalls", THIS, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED},
 	{"syscalls", T(FAR), step_syscalls_if, 0},
 };
@@ -356,7 +373,7 @@ static int build_wall(struct state *s, struct bawn_error *err)
 			return bawn_error_wrap(err, "%s", steps[i].name);
 		s->enforced |= steps[i].claims;
 	}
-	s->enforced = last_claims(s) | s->in->by_cgroup | s->in->outer.limits | s->todo;
+	s->enforced = last_claims(s) | s->by_cgroup | s->in->outer.limits | s->todo;
 	return 0;
 }
 
@@ -374,7 +391,22 @@ static int own_domain(const struct state *s)
 	return fd < 0 || bawn_landlock_restrict_self(fd, 0) < 0 ? -errno : 0;
 }
 
-/* Shares memory and descriptors with init until exec: what it stores in `s` is seen there. */
+/* The host's word. False: not to start, or there is no host any more. */
+static bool await_word(void)
+{
+	struct bawn_init_order order = {0};
+	ssize_t n;
+
+	do
+		n = recv(SOCK_FD, &order, sizeof(order), 0);
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(order) && order.signo == 0;
+}
+
+/*
+ * Shares memory and descriptors with init until exec: what it stores in `s` is seen there. It is
+ * made ready while the host writes its record, and init stands still until it has been told to go.
+ */
 static int command_main(void *arg)
 {
 	struct state *s = arg;
@@ -392,6 +424,9 @@ static int command_main(void *arg)
 		/* what it would guard is guarded outside where another kernel has no such thing */
 		r = s->listener < 0 && p->tier != BAWN_TIER_FAR ? s->listener : 0;
 	}
+	s->dismissed = !await_word();
+	if (s->dismissed)
+		_exit(1);
 	if (r < 0) {
 		s->exec_errno = -r;
 		_exit(127);
@@ -405,8 +440,11 @@ static int command_main(void *arg)
 		bawn_exec(*exe, p->argv, p->envp);
 	s->exec_errno = errno; /* not before: we share memory with who reads it */
 	if (errno ==
-		ENOEXEC) /* a script without an interpreter line: the shell's, as for execvp(3) */
+		ENOEXEC) { /* a script without an interpreter line: the shell's, as for execvp(3) */
+		s->exec_errno = 0;
 		bawn_exec("/bin/sh", s->sh_argv, p->envp);
+		s->exec_errno = errno;
+	}
 	_exit(127);
 }
 
@@ -479,6 +517,8 @@ static int start_command(struct state *s)
 			CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, s);
 		r = s->pid < 0 ? -errno : -s->exec_errno;
 	}
+	if (s->pid > 0 ? s->dismissed : !await_word())
+		_exit(1);
 	if (r == 0 && s->listener >= 0)
 		r = bawn_broker_new(s->plan, s->listener, report, s, &s->broker, NULL);
 	if (r < 0) {
@@ -651,42 +691,33 @@ static void send_ready(const struct state *s)
 		(void)close(fds[i]);
 }
 
-static void await_word(void)
-{
-	struct bawn_init_order order = {0};
-	ssize_t n;
-
-	do
-		n = recv(SOCK_FD, &order, sizeof(order), 0);
-	while (n < 0 && errno == EINTR);
-	if (n != sizeof(order) || order.signo != 0)
-		_exit(1);
-}
-
 void bawn_init_main(const struct bawn_init *in)
 {
-	struct state s = {.in = in, .plan = in->plan, .sock = in->sock, .pty = -1, .listener = -1};
+	struct state s = {.in = in,
+		.plan = in->plan,
+		.by_cgroup = in->by_cgroup,
+		.sock = in->sock,
+		.pty = -1,
+		.listener = -1};
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_ERROR};
 
 	s.alone = in->plan->tier != BAWN_TIER_LANDLOCK &&
 		  (in->plan->tier != BAWN_TIER_FAR || getpid() == 1);
 	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
 		s.listeners.fds[i] = -1;
-	s.todo = in->plan->demanded & ~in->by_cgroup & ~in->outer.limits &
-		 (BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_CPU | BAWN_CTL_LIMIT_PROCESSES |
-			 BAWN_CTL_LIMIT_FILES | BAWN_CTL_LIMIT_DISK);
 	if (build_wall(&s, &msg.error) < 0) {
 		tell(&s, &msg);
 		_exit(1);
 	}
 	send_ready(&s);
-	await_word();
 	/* if the kernel ends everything with us anyway only after the start, for it takes a while;
 	 * rlimits hold already */
 	if (!s.alone)
 		s.meter = bawn_meter_new(in->plan, s.todo, false);
-	if (!s.alone && !s.meter)
+	if (!s.alone && !s.meter) {
+		(void)await_word();
 		give_up(&s);
+	}
 	if (start_command(&s) < 0)
 		finish(&s);
 	if (!s.meter)

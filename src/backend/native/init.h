@@ -65,6 +65,7 @@ struct bawn_init {
 	const struct bawn_cgroup *cgroup; /* to enter, or NULL */
 	bool reset_signals;               /* handlers of the host process are still set */
 	bool born_inside;                 /* CLONE_INTO_CGROUP was used */
+	bool groups_follow;               /* they come through the socket: bawn_cgroup_join() */
 	uint32_t by_cgroup; /* limits that a control group enforces: not the meter's business */
 	struct bawn_outer outer;
 	struct sock_fprog base;

@@ -112,7 +112,26 @@ static int clone_child(struct native *n, struct bawn_init *init, int child, stru
 			       ? bawn_native_no_namespaces(-r, err)
 			       : bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot make a process: %m");
 	}
+	return 0;
+}
+
+/* The groups are made while init builds. */
+static int make_groups(struct native *n, struct bawn_init *init, struct bawn_error *err)
+{
+	int r = init->groups_follow
+			? bawn_cgroup_new(n->plan, &n->link.cgroup, &init->by_cgroup, err)
+			: 0;
+
+	if (r < 0)
+		return r;
 	describe(n, init);
+	r = init->groups_follow ? bawn_cgroup_hand(n->link.cgroup, init->by_cgroup, n->link.sock)
+				: 0;
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET) { /* gone: await says why */
+		errno = -r;
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, r, "cannot hand over the control groups: %m");
+	}
 	return 0;
 }
 
@@ -134,7 +153,8 @@ static int make_parts(struct native *n, struct bawn_init *init, struct bawn_erro
 		return r;
 	if (!HOLE("guards"))
 		bawn_seccomp_notify(bawn_broker_mode(plan), &init->notify);
-	r = bawn_cgroup_new(plan, &n->link.cgroup, &init->by_cgroup, err);
+	init->groups_follow = bawn_cgroup_may_follow();
+	r = init->groups_follow ? 0 : bawn_cgroup_new(plan, &n->link.cgroup, &init->by_cgroup, err);
 	if (r < 0)
 		return r;
 	init->cgroup = n->link.cgroup;
@@ -183,17 +203,19 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a socket pair: %m");
 	n->link.sock = pair[0];
 	init.sock = pair[1];
-	return clone_child(n, &init, pair[1], err);
+	r = clone_child(n, &init, pair[1], err);
+	return r < 0 ? r : make_groups(n, &init, err);
 }
 
 static int native_await(struct bawn_instance *in, struct bawn_error *err)
 {
 	struct native *n = native_of(in);
-	int r = bawn_link_await(&n->link, BAWN_SETUP_MS, err);
+	int r = bawn_link_watch(&n->link, err);
 
-	if (is_powerless(n, r, err))
-		return bawn_native_no_namespaces(-r, err);
-	return r < 0 ? r : bawn_link_watch(&n->link, err);
+	if (r < 0)
+		return r;
+	r = bawn_link_await(&n->link, BAWN_SETUP_MS, err);
+	return is_powerless(n, r, err) ? bawn_native_no_namespaces(-r, err) : r;
 }
 
 static int native_start(struct bawn_instance *in, struct bawn_error *err)

@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "backend/native/hole.h"
 #include "backend/native/mountfs.h"
@@ -469,9 +471,48 @@ static int make_scratch(struct builder *b, struct bawn_error *err)
 	return attach_at(b, fd, STAGE, err);
 }
 
-/* From here on the new root is "/", and nothing of the old one can be reached. */
+/* The helper and we share this. It ends before bawn_wall_root_left() returns. */
+static struct {
+	pid_t pid;
+	int error;
+} leaving;
+
+static int leave_main(void *arg)
+{
+	(void)arg;
+	leaving.error = umount2(".", MNT_DETACH) < 0 ? errno : 0;
+	return 0;
+}
+
+/* The old root lies on top of ours, at ".", where names that start at "/" do not meet it. The
+ * kernel waits for a grace period when it takes it away: so a helper does it while we go on. */
+static int leave(struct bawn_error *err)
+{
+	static char stack[16384] __attribute__((aligned(64)));
+
+	leaving.error = EIO;
+	leaving.pid = clone(leave_main, stack + sizeof(stack), CLONE_VM | CLONE_FILES, NULL);
+	if (leaving.pid < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a helper: %m");
+	return 0;
+}
+
+int bawn_wall_root_left(struct bawn_error *err)
+{
+	while (waitpid(leaving.pid, NULL, __WALL) < 0)
+		if (errno != EINTR)
+			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "the helper is lost: %m");
+	errno = leaving.error;
+	if (leaving.error)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot leave the old root: %m");
+	return 0;
+}
+
+/* From here on the new root is "/". */
 static int enter(const struct builder *b, struct bawn_error *err)
 {
+	int r;
+
 	struct mount_attr ro = {.attr_set = MOUNT_ATTR_RDONLY};
 
 	if (fchdir(b->root) < 0)
@@ -481,8 +522,9 @@ static int enter(const struct builder *b, struct bawn_error *err)
 			err, BAWN_ERR_BACKEND, -errno, "cannot make the root read-only: %m");
 	if (bawn_pivot_root(".", ".") < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot change the root: %m");
-	if (umount2(".", MNT_DETACH) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot leave the old root: %m");
+	r = leave(err);
+	if (r < 0)
+		return r;
 	if (chdir("/") < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot enter the new root: %m");
 	return 0;

@@ -36,8 +36,9 @@
 #define MFD_EXEC 0x0010U
 #endif
 
+/* Names are in the tables, as pointers to them would have to be relocated at every start. */
 struct row {
-	const char *name;
+	char name[28];
 	int number; /* -1: ask libseccomp */
 	int action; /* 0 or errno */
 };
@@ -52,7 +53,7 @@ static const struct row table[] = {
 
 /* An argument check of the first program: up to three masked comparisons. */
 struct check {
-	const char *name;
+	char name[16];
 	uint32_t action; /* SCMP_ACT_ALLOW or SCMP_ACT_ERRNO() */
 	unsigned int n;
 	struct {
@@ -422,7 +423,7 @@ int bawn_seccomp_build_base(
 
 /* Calls that the broker carries out: from which mode on, and for which flags. */
 struct notify {
-	const char *name;
+	char name[20];
 	int from, to; /* modes, inclusive */
 	int arg;      /* -1: always */
 	uint64_t mask, value;

@@ -11,9 +11,13 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-/* root.c: the fresh root. Everything that the plan binds, private /tmp and /dev, own /proc; then
- * the old root is gone. */
+/*
+ * root.c: the fresh root. Everything that the plan binds, private /tmp and /dev, own /proc. When it
+ * returns, the new root is "/" and a helper takes the old one away; it is gone, or an error, when
+ * bawn_wall_root_left() returns, which must be before anything of the command runs.
+ */
 int bawn_wall_root(const struct bawn_plan *plan, struct bawn_error *err);
+int bawn_wall_root_left(struct bawn_error *err);
 
 /* landlock.c: the second wall. Returns the ABI in force (> 0). */
 int bawn_wall_landlock(const struct bawn_plan *plan, struct bawn_error *err);

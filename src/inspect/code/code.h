@@ -181,8 +181,9 @@ enum code_op {
 	CODE_OP_HOME, /* the home directory */
 };
 
+/* The name is in the table, as pointers to names would have to be relocated at every start. */
 struct code_known {
-	const char *name; /* full, or ".last" for a method of anything */
+	char name[52]; /* full, or ".last" for a method of anything */
 	uint8_t op;
 	uint32_t taint; /* of the result */
 	bool clears;    /* what goes in does not come out */
