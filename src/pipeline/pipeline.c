@@ -4,8 +4,11 @@
 #include "pipeline/pipeline.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <sys/eventfd.h>
 
 #include "audit/audit.h"
 #include "base/cleanup.h"
@@ -106,6 +109,29 @@ static int judge(struct run *x, int wall)
 	return e < 0 ? e : wall;
 }
 
+/*
+ * Descriptors that are opened from here on: what is watched, a child that looks at the output, what
+ * comes with the receipt. They must be there before the command runs: its output would be withheld
+ * otherwise.
+ */
+static int need_descriptors(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	int fds[64];
+	size_t want = 8 + plan->n_loopback_ports + (plan->egress ? 8 : 0);
+	size_t n = 0;
+	int r = 0;
+
+	for (; r >= 0 && n < want && n < sizeof(fds) / sizeof(fds[0]); n++)
+		r = fds[n] = n ? fcntl(fds[0], F_DUPFD_CLOEXEC, 3) : eventfd(0, EFD_CLOEXEC);
+	if (r < 0)
+		r = bawn_fail(err, BAWN_ERR_BACKEND, -errno,
+			"too few descriptors (ulimit -n), %zu more are needed: %m", want - n + 1);
+	while (n--)
+		if (fds[n] >= 0)
+			(void)close(fds[n]);
+	return r < 0 ? r : 0;
+}
+
 /* plan → backend, for one candidate */
 static int try_backend(struct run *x, const struct bawn_backend *be)
 {
@@ -141,8 +167,10 @@ static int try_backend(struct run *x, const struct bawn_backend *be)
 		/* the wall goes up meanwhile */
 		bawn_plan_digest(r->plan, x->r->plan_sha256);
 		hear(x);
-		e = bawn_instance_await(x->instance, r->plan, &r->missing, &r->error);
+		e = need_descriptors(r->plan, &r->error);
 	}
+	if (e >= 0)
+		e = bawn_instance_await(x->instance, r->plan, &r->missing, &r->error);
 	if (e >= 0 && x->door)
 		e = bawn_door_hand(x->door, x->instance, &r->error);
 	if (e < 0) {
