@@ -193,6 +193,7 @@ void cli_json_controls(struct bawn_buf *b, uint32_t controls);
 int cli_explain_make(struct cli *cli, struct bawn_explanation *ret, struct bawn_error *err);
 void cli_explain_header(struct cli *cli, const struct bawn_explanation *ex);
 void cli_explain_controls(struct cli *cli, const struct bawn_explanation *ex);
+void cli_explain_json_tried(struct bawn_buf *b, const struct bawn_result *r);
 void cli_explain_json_controls(struct bawn_buf *b, const struct bawn_explanation *ex);
 
 /* cmd_*.c */

@@ -251,6 +251,7 @@ static int clone_child(struct native *n, struct bawn_init *init, int child, stru
 			       : bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot make a process: %m");
 	}
 	describe(n, init);
+	n->in.by_cgroup = init->by_cgroup;
 	return 0;
 }
 
