@@ -14,7 +14,8 @@
 #include "base/io.h"
 #include "base/sys.h"
 
-#define ASKING_MAX 32
+#define AT_ONCE 4
+#define TICK_MS 200
 
 static _Noreturn void answer(const struct bawn_backend *be, int fd, pid_t parent)
 {
@@ -34,13 +35,13 @@ static _Noreturn void answer(const struct bawn_backend *be, int fd, pid_t parent
 	_exit(0);
 }
 
-int bawn_asking_begin(struct bawn_asking *q, const struct bawn_backend *be, int64_t timeout_ms)
+static int begin(struct bawn_asking *q, int64_t timeout_ms)
 {
 	pid_t parent = getpid();
 	int p[2];
 
 	_Static_assert(sizeof(struct bawn_probe) <= 4096, "is written in one piece");
-	*q = (struct bawn_asking){.be = be, .fd = -1};
+	q->fd = -1;
 	if (pipe2(p, O_CLOEXEC) < 0)
 		return -errno;
 	q->since = bawn_now_ms();
@@ -48,7 +49,7 @@ int bawn_asking_begin(struct bawn_asking *q, const struct bawn_backend *be, int6
 	q->pid = fork();
 	if (q->pid == 0) {
 		(void)close(p[0]);
-		answer(be, p[1], parent);
+		answer(q->be, p[1], parent);
 	}
 	(void)close(p[1]);
 	if (q->pid < 0) {
@@ -85,15 +86,16 @@ static void finish(struct bawn_asking *q, bool late)
 		(long long)((q->took_ms + 999) / 1000));
 }
 
-void bawn_asking_wait(struct bawn_asking *v, size_t n, int64_t ms)
+/* Wait at most `ms` for any that has begun and is not done, and take what there is. */
+static void wait_some(struct bawn_asking *v, size_t n, int64_t ms)
 {
-	struct pollfd fds[ASKING_MAX];
-	struct bawn_asking *of[ASKING_MAX];
+	struct pollfd fds[AT_ONCE];
+	struct bawn_asking *of[AT_ONCE];
 	int64_t now = bawn_now_ms();
 	nfds_t open = 0;
 
-	for (size_t i = 0; i < n && open < ASKING_MAX; i++) {
-		if (v[i].done || v[i].fd < 0 || v[i].pid <= 0)
+	for (size_t i = 0; i < n && open < AT_ONCE; i++) {
+		if (v[i].done || v[i].pid <= 0)
 			continue;
 		if (v[i].stop - now < ms)
 			ms = v[i].stop > now ? v[i].stop - now : 0;
@@ -108,15 +110,44 @@ void bawn_asking_wait(struct bawn_asking *v, size_t n, int64_t ms)
 			finish(of[i], !fds[i].revents);
 }
 
-int bawn_ask(const struct bawn_backend *be, int64_t timeout_ms, struct bawn_probe *ret)
+/* Begin as many as may run at once; how many do. */
+static unsigned begin_some(struct bawn_asking *v, size_t n, int64_t timeout_ms)
 {
-	struct bawn_asking q;
-	int r = bawn_asking_begin(&q, be, timeout_ms);
+	unsigned running = 0;
 
-	if (r < 0)
-		return r;
-	while (!q.done)
-		bawn_asking_wait(&q, 1, timeout_ms);
+	for (size_t i = 0; i < n; i++)
+		running += !v[i].done && v[i].pid > 0;
+	for (size_t i = 0; i < n && running < AT_ONCE; i++) {
+		int r;
+
+		if (v[i].done || v[i].pid > 0)
+			continue;
+		r = begin(&v[i], timeout_ms);
+		if (r < 0) {
+			v[i].done = true;
+			(void)snprintf(v[i].probe.reason, sizeof(v[i].probe.reason),
+				"it could not be asked (error %d)", -r);
+			continue;
+		}
+		running++;
+	}
+	return running;
+}
+
+void bawn_ask_all(struct bawn_asking *v, size_t n, int64_t timeout_ms, void (*tick)(void *userdata),
+	void *userdata)
+{
+	while (begin_some(v, n, timeout_ms)) {
+		if (tick)
+			tick(userdata);
+		wait_some(v, n, TICK_MS);
+	}
+}
+
+void bawn_ask(const struct bawn_backend *be, int64_t timeout_ms, struct bawn_probe *ret)
+{
+	struct bawn_asking q = {.be = be};
+
+	bawn_ask_all(&q, 1, timeout_ms, NULL, NULL);
 	*ret = q.probe;
-	return 0;
 }

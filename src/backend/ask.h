@@ -13,15 +13,17 @@ struct bawn_asking {
 	struct bawn_probe probe; /* the answer once `done`; offers is 0 if there was none */
 	bool done;
 	int64_t took_ms;
-	/* private */
-	pid_t pid;
+	pid_t pid; /* 0: not begun. The rest is private */
 	int fd;
 	int64_t since, stop;
 };
 
-int bawn_asking_begin(struct bawn_asking *q, const struct bawn_backend *be, int64_t timeout_ms);
-/* Wait at most `ms` for any of `v` that has begun and is not done, and take what there is. */
-void bawn_asking_wait(struct bawn_asking *v, size_t n, int64_t ms);
+/*
+ * Ask those of `v` that are not `done`, some at a time. `tick` is called now and then meanwhile; it
+ * may be NULL.
+ */
+void bawn_ask_all(struct bawn_asking *v, size_t n, int64_t timeout_ms, void (*tick)(void *userdata),
+	void *userdata);
 
 /* One question, answered or given up. */
-int bawn_ask(const struct bawn_backend *be, int64_t timeout_ms, struct bawn_probe *ret);
+void bawn_ask(const struct bawn_backend *be, int64_t timeout_ms, struct bawn_probe *ret);

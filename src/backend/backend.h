@@ -83,7 +83,9 @@ struct bawn_backend {
 	int strength;               /* auto takes the largest that meets the plan */
 	enum bawn_tier tier;        /* the plan that it carries out */
 	enum bawn_image_kind image; /* which images it takes */
-	bool foreign; /* made for another operating system: thought of here only by name */
+	const char *program; /* what its probe starts, looked for along PATH; NULL for nothing.
+				An answer is remembered as long as this stays the same */
+	bool foreign;        /* made for another operating system: thought of here only by name */
 	size_t instance_size;
 
 	/*

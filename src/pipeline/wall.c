@@ -94,7 +94,10 @@ static void say_remedy(struct bawn_run *x, const struct bawn_backend *be)
 {
 	struct bawn_probe p;
 
-	if (x->r->error.err == -ENOEXEC || bawn_ask(be, ASK_MS, &p) < 0 || p.offers)
+	if (x->r->error.err == -ENOEXEC)
+		return;
+	bawn_ask(be, ASK_MS, &p);
+	if (p.offers)
 		return;
 	(void)bawn_fail(&x->r->error, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 		"backend '%s' cannot be used here: %s%s%s; nothing was run", be->name, p.reason,
