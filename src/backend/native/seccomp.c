@@ -42,28 +42,13 @@ static struct sock_fprog ready_program(const struct bawn_seccomp_profile *p)
 	return none[i];
 }
 
-int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
+static int build(struct bawn_arena *a, const struct bawn_seccomp_profile *p, struct sock_fprog *ret,
 	struct bawn_error *err)
 {
-	bool full = plan->tier == BAWN_TIER_FULL;
-	struct bawn_seccomp_profile p = {
-		.inet = full && !plan->net_closed,
-		.unix_sockets = full || plan->unix_open,
-		.ipc = full,
-		.broker = bawn_broker_mode(plan) != BAWN_BROKER_OFF,
-		.memfd_noexec = plan->n_no_exec > 0,
-		.allow = plan->sys_allow,
-		.deny = plan->sys_deny,
-	};
 	struct sock_filter *made = NULL, *copy;
 	size_t n = 0;
-	int r;
+	int r = bawn_seccomp_build_base(p, &made, &n);
 
-	if (!any(p.allow) && !any(p.deny)) {
-		*ret = ready_program(&p);
-		return 0;
-	}
-	r = bawn_seccomp_build_base(&p, &made, &n);
 	if (r == -EINVAL)
 		return bawn_fail(err, BAWN_ERR_POLICY, r,
 			"'syscalls.allow' or 'syscalls.deny' has a name that is not a system call");
@@ -76,6 +61,42 @@ int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct
 	if (!copy)
 		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 	*ret = (struct sock_fprog){.len = (unsigned short)n, .filter = copy};
+	return 0;
+}
+
+int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
+	struct bawn_error *err)
+{
+	bool full = plan->tier != BAWN_TIER_LANDLOCK;
+	struct bawn_seccomp_profile p = {
+		.inet = full && !plan->net_closed,
+		.unix_sockets = full || plan->unix_open,
+		.ipc = full,
+		.broker = bawn_broker_mode(plan) != BAWN_BROKER_OFF,
+		.memfd_noexec = plan->n_no_exec > 0,
+		.allow = plan->sys_allow,
+		.deny = plan->sys_deny,
+	};
+
+	if (any(p.allow) || any(p.deny))
+		return build(a, &p, ret, err);
+	*ret = ready_program(&p);
+	return 0;
+}
+
+int bawn_seccomp_stage(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
+	struct bawn_error *err)
+{
+	struct bawn_seccomp_profile p = {.inet = true,
+		.unix_sockets = true,
+		.ipc = true,
+		.broker = true,
+		.stage = true,
+		.allow = plan->sys_allow};
+
+	if (any(p.allow))
+		return build(a, &p, ret, err);
+	*ret = PROG(bawn_prog_stage);
 	return 0;
 }
 
