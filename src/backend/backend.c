@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 
 static const struct bawn_backend *const backends[] = {
+	&bawn_backend_wasm,
 	&bawn_backend_native,
 	&bawn_backend_landlock,
 	&bawn_backend_path,
