@@ -30,18 +30,20 @@ static int check_library(const char *path, struct bawn_error *err)
 	return 0;
 }
 
-/* ROOT/build/bawn-wasm: what `tools/wasmtime.sh` fetched is in ROOT/build-deps. */
-static void in_build_tree(const char *runner, char *dst, size_t size)
+/* Relative to the directory of bawn-wasm: installed beside it; or it is ROOT/build, and what
+ * tools/wasmtime.sh fetched is in ROOT/build-deps. */
+static bool is_near_runner(struct bawn_wasm_tools *t, const char *rest)
 {
-	const char *slash = strrchr(runner, '/');
+	const char *slash = strrchr(t->runner, '/');
 
-	(void)snprintf(dst, size, "%.*s/../build-deps/wasmtime/" LIBRARY,
-		(int)(slash ? slash - runner : 0), runner);
+	(void)snprintf(t->library, sizeof(t->library), "%.*s%s",
+		(int)(slash ? slash - t->runner : 0), t->runner, rest);
+	return access(t->library, F_OK) == 0;
 }
 
 static int find_library(const char *setting, struct bawn_wasm_tools *t, struct bawn_error *err)
 {
-	static const char *const places[] = {BAWN_LIBEXECDIR "/" LIBRARY, "/usr/lib/" LIBRARY,
+	static const char *const places[] = {"/usr/lib/" LIBRARY,
 		"/usr/lib/x86_64-linux-gnu/" LIBRARY, "/usr/lib/aarch64-linux-gnu/" LIBRARY,
 		"/usr/local/lib/" LIBRARY};
 
@@ -52,13 +54,14 @@ static int find_library(const char *setting, struct bawn_wasm_tools *t, struct b
 				"enforcement.wasm.library is too long");
 		return check_library(t->library, err);
 	}
+	if (is_near_runner(t, "/" LIBRARY))
+		return check_library(t->library, err);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		(void)snprintf(t->library, sizeof(t->library), "%s", places[i]);
 		if (access(t->library, F_OK) == 0)
 			return check_library(t->library, err);
 	}
-	in_build_tree(t->runner, t->library, sizeof(t->library));
-	if (access(t->library, F_OK) == 0)
+	if (is_near_runner(t, "/../build-deps/wasmtime/" LIBRARY))
 		return check_library(t->library, err);
 	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 		"there is no " LIBRARY
