@@ -91,9 +91,9 @@ BOTH(receipt_is_what_the_probe_offers)
 		struct bawn_probe p = {0};
 		struct run r;
 
-		ASSERT_EQ(be->probe(&p, NULL), 0);
-		if (!p.offers)
+		if (!usable(be))
 			continue;
+		ASSERT_EQ(be->probe(&p, NULL), 0);
 		r = prepare(be, plan_of(be, "exit 0"));
 		if (r.in->enforced & ~p.offers)
 			FAIL("%s claims %x, the probe offers %x", be->name, r.in->enforced,
@@ -297,7 +297,7 @@ static void check_door(const struct bawn_backend *be, const struct state *before
 		ASSERT_TRUE(!strcmp(be->name, "landlock") || strstr(err.msg, "redirect"));
 		return;
 	}
-	ASSERT_STREQ(be->name, "native");
+	ASSERT_TRUE(be->tier != BAWN_TIER_LANDLOCK);
 	expect_listeners(in);
 	bawn_instance_drop_listeners(in);
 	ASSERT_EQ(in->n_listeners, 0);
