@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "backend/backends.h"
+#include "backend/native/seccomp.h"
 #include "backend/near/near.h"
 #include "base/path.h"
 
@@ -125,13 +126,30 @@ static void add_mount(const struct bawn_plan *plan, size_t i, struct bawn_near_a
 	}
 }
 
+/* A first filter, so that not even bawn-inside can do what nothing inside ever does. */
+static int add_filter(
+	const struct bawn_plan *plan, struct bawn_near_args *args, struct bawn_error *err)
+{
+	struct sock_fprog prog = {0};
+	int r = bawn_seccomp_stage(args->a, plan, &prog, err);
+
+	if (r < 0)
+		return r;
+	r = bawn_near_data(args, prog.filter, prog.len * sizeof(*prog.filter));
+	bawn_near_add(args, "--seccomp", NULL);
+	bawn_near_addf(args, "%d", r);
+	return 0;
+}
+
 static int bwrap_build(
 	const struct bawn_near_job *job, struct bawn_near_args *args, struct bawn_error *err)
 {
 	const struct bawn_plan *plan = job->plan;
 	bool whole = plan->n_mounts && !strcmp(plan->mounts[0].dst, "/");
+	int r = add_filter(plan, args, err);
 
-	(void)err;
+	if (r < 0)
+		return r;
 	bawn_near_add(args, "--unshare-all", "--unshare-user", "--die-with-parent", "--as-pid-1",
 		"--new-session", "--clearenv", "--cap-add", "ALL", "--hostname", plan->hostname,
 		NULL);
