@@ -39,12 +39,17 @@ static bool in_list(const char *list, const char *name)
 	return false;
 }
 
+bool bawn_backend_is(const struct bawn_backend *be, const char *name)
+{
+	return !strcmp(be->name, name) || in_list(be->aliases, name);
+}
+
 const struct bawn_backend *bawn_backend_find(const char *name)
 {
 	const struct bawn_backend *be;
 
 	for (size_t i = 0; (be = bawn_backend_at(i)); i++)
-		if (!strcmp(be->name, name) || in_list(be->aliases, name))
+		if (bawn_backend_is(be, name))
 			return be;
 	return NULL;
 }

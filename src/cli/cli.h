@@ -88,6 +88,7 @@ struct cli {
 	const char *result_file;
 	/* doctor */
 	const char *seccomp_file;
+	bool fresh;
 	/* policy init */
 	bool force;
 	/* audit */
@@ -193,7 +194,11 @@ void cli_json_controls(struct bawn_buf *b, uint32_t controls);
 int cli_explain_make(struct cli *cli, struct bawn_explanation *ret, struct bawn_error *err);
 void cli_explain_header(struct cli *cli, const struct bawn_explanation *ex);
 void cli_explain_controls(struct cli *cli, const struct bawn_explanation *ex);
+void cli_explain_json_tried(struct bawn_buf *b, const struct bawn_result *r);
 void cli_explain_json_controls(struct bawn_buf *b, const struct bawn_explanation *ex);
+
+/* doctor_caps.c: every backend, tried now or a short while ago */
+void cli_doctor_capabilities(struct cli *cli);
 
 /* cmd_*.c */
 extern const struct cli_cmd cli_cmd_run, cli_cmd_guard, cli_cmd_explain, cli_cmd_doctor,

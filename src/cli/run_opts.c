@@ -111,6 +111,8 @@ const struct cli_opt cli_policy_opts[] = {
 		"container image whose system it sees, instead of this host's"),
 	SETTING("level", 0, "LEVEL", "@level", "level", "isolation level at least"),
 	SETTING("isolation", 0, "WORD", "@isolation", "isolation", "isolation asked for"),
+	SETTING("prefer", 0, "WORD", "@prefer", "prefer",
+		"fastest or strongest, when several backends would do"),
 	SETTING("allow-missing", 0, "CONTROL", "@control", "allow_missing",
 		"run even if this control cannot be enforced"),
 	{NULL},

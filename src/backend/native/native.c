@@ -124,6 +124,7 @@ static int clone_child(struct native *n, struct bawn_init *init, int child, stru
 	if (n->link.pid < 0)
 		return no_child(n->plan->tier, errno, err);
 	describe(n, init);
+	n->in.by_cgroup = init->by_cgroup;
 	return 0;
 }
 
