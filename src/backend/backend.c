@@ -11,9 +11,12 @@
 #include "base/cleanup.h"
 
 static const struct bawn_backend *const backends[] = {
+	&bawn_backend_wasm,
 	&bawn_backend_native,
 	&bawn_backend_bwrap,
 	&bawn_backend_nsjail,
+	&bawn_backend_seatbelt,
+	&bawn_backend_chroot,
 	&bawn_backend_landlock,
 	&bawn_backend_path,
 	&bawn_backend_noop,

@@ -127,6 +127,13 @@ static int step_identity(struct state *s, struct bawn_error *err)
 	return bawn_wall_identity(s->in->uid, s->in->gid, err);
 }
 
+/* Without a map of ids the groups of the caller would go along. */
+static int step_groups(struct state *s, struct bawn_error *err)
+{
+	(void)s;
+	return bawn_wall_no_groups(err);
+}
+
 static int step_network(struct state *s, struct bawn_error *err)
 {
 	if (sethostname(s->plan->hostname, strlen(s->plan->hostname)) < 0)
@@ -281,6 +288,7 @@ static const struct step {
 	{"mounts", T(NEAR), step_outer_mounts, 0},
 	{"network", OURS, step_network, 0},
 	{"identity", T(FULL), step_identity, BAWN_CTL_PROC | BAWN_CTL_IPC},
+	{"identity", T(CHROOT), step_groups, BAWN_CTL_PROC | BAWN_CTL_IPC},
 	{"root", OURS, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK},
 	{"network", OURS, step_join, BAWN_CTL_NET_NONE},
 	{"terminal", EACH, step_terminal, 0},

@@ -137,6 +137,17 @@ int bawn_native_probe(struct bawn_probe *ret, struct bawn_error *err)
 	return 0;
 }
 
+int bawn_chroot_probe(struct bawn_probe *ret, struct bawn_error *err)
+{
+	(void)err;
+	*ret = (struct bawn_probe){0};
+	if (bawn_probe_by_doing(&bawn_backend_chroot, NULL, ret) < 0)
+		return -ENOMEM;
+	if (!ret->offers && geteuid() != 0)
+		(void)snprintf(ret->remedy, sizeof(ret->remedy), "run bawn as root");
+	return 0;
+}
+
 int bawn_landlock_probe(struct bawn_probe *ret, struct bawn_error *err)
 {
 	(void)err;
