@@ -41,8 +41,8 @@ static void tell(struct bawn_transfer *t, uint32_t control, const struct bawn_en
 		t->report(t->data, control, text.data);
 }
 
-static void refuse(struct bawn_transfer *t, uint32_t control, const struct bawn_entry *e,
-	const char *rule)
+static void refuse(
+	struct bawn_transfer *t, uint32_t control, const struct bawn_entry *e, const char *rule)
 {
 	char why[300];
 
@@ -216,7 +216,8 @@ static int apply_link(
 	return replace(t, e, dir, temp, name);
 }
 
-/* Mode and time of a file or directory that is there; through a descriptor, so that it is that one. */
+/* Mode and time of a file or directory that is there; through a descriptor, so that it is that one.
+ */
 static int apply_meta(
 	struct bawn_transfer *t, const struct bawn_entry *e, int dir, const char *name)
 {
@@ -242,7 +243,8 @@ static int apply_meta(
 
 /* ---- files ---- */
 
-/* A file without a name where the file system has that, so that nothing is left if we are killed. */
+/* A file without a name where the file system has that, so that nothing is left if we are killed.
+ */
 static int open_temp(struct incoming *in)
 {
 	char here[64];
@@ -255,8 +257,8 @@ static int open_temp(struct incoming *in)
 	if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL)
 		return -errno;
 	temp_name(in->temp, sizeof(in->temp));
-	in->fd = openat(in->dir, in->temp, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC,
-		0600);
+	in->fd = openat(
+		in->dir, in->temp, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return in->fd < 0 ? -errno : 0;
 }
 
@@ -282,8 +284,8 @@ static int begin_root_file(struct bawn_transfer *t, const struct bawn_entry *e)
 	return r;
 }
 
-static int begin_file(struct bawn_transfer *t, const struct bawn_entry *e, int dir,
-	const char *name)
+static int begin_file(
+	struct bawn_transfer *t, const struct bawn_entry *e, int dir, const char *name)
 {
 	struct incoming *in = &t->in;
 	int r = as_sent(t, e, dir, name);
@@ -310,8 +312,8 @@ static void keep_attributes(int old, int fd)
 	ssize_t n = names && value ? flistxattr(old, names, XATTRS_MAX) : -1;
 
 	for (const char *p = names; n > 0 && p < names + n; p += strlen(p) + 1) {
-		ssize_t len = strncmp(p, "security.", 9) != 0 ? fgetxattr(old, p, value, XATTRS_MAX)
-							      : -1;
+		ssize_t len =
+			strncmp(p, "security.", 9) != 0 ? fgetxattr(old, p, value, XATTRS_MAX) : -1;
 
 		if (len >= 0)
 			(void)fsetxattr(fd, p, value, (size_t)len, 0);

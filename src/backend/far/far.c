@@ -21,7 +21,8 @@
 #include "base/libexec.h"
 #include "base/sys.h"
 
-#define END_MS 10000 /* for the pump to end what it started, when nothing of it is wanted any more */
+#define END_MS \
+	10000 /* for the pump to end what it started, when nothing of it is wanted any more */
 
 static struct bawn_far *far_of(struct bawn_instance *in)
 {
@@ -58,12 +59,11 @@ static int name_run(struct bawn_far *f, struct bawn_far_job *job, struct bawn_er
 	const char *run = getenv("XDG_RUNTIME_DIR"); /* NOLINT(concurrency-mt-unsafe): as above */
 	char program[4096], inside[4096];
 	uint64_t r = 0;
-	int found = bawn_far_find(
-		f->tool->program, f->tool->remedy, program, sizeof(program), err);
+	int found = bawn_far_find(f->tool->program, f->tool->remedy, program, sizeof(program), err);
 
 	if (found < 0)
 		return found;
-	if (bawn_libexec_find("bawn-inside", inside, sizeof(inside)) < 0)
+	if (!f->tool->no_inside && bawn_libexec_find("bawn-inside", inside, sizeof(inside)) < 0)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"'bawn-inside' is neither beside this program nor in '%s'",
 			BAWN_LIBEXECDIR);
@@ -72,11 +72,11 @@ static int name_run(struct bawn_far *f, struct bawn_far_job *job, struct bawn_er
 	if (!run || *run != '/' || strlen(run) > 60 || access(run, W_OK) < 0)
 		run = "/tmp";
 	job->program = bawn_arena_strdup(f->arena, program);
-	job->inside = bawn_arena_strdup(f->arena, inside);
+	job->inside = f->tool->no_inside ? NULL : bawn_arena_strdup(f->arena, inside);
 	job->id = bawn_arena_printf(
 		f->arena, "bawn-%d-%012llx", getpid(), (unsigned long long)(r >> 16));
 	job->dir = job->id ? bawn_arena_printf(f->arena, "%s/%s", run, job->id) : NULL;
-	if (!job->program || !job->inside || !job->dir)
+	if (!job->program || (!job->inside && !f->tool->no_inside) || !job->dir)
 		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -193,8 +193,8 @@ int bawn_far_prepare(struct bawn_instance *in, const struct bawn_far_tool *tool,
 		if (stdio[i] >= 0 && fcntl(stdio[i], F_GETFD) < 0)
 			return bawn_fail(
 				err, BAWN_ERR_BACKEND, -errno, "cannot take descriptor %d: %m", i);
-	(void)snprintf(in->walls, sizeof(in->walls), "%s, changes applied by the host, rlimits, metering",
-		tool->walls);
+	(void)snprintf(in->walls, sizeof(in->walls),
+		"%s, changes applied by the host, rlimits, metering", tool->walls);
 	return start_pump(f, stdio, err);
 }
 

@@ -5,16 +5,17 @@
  * Walls with a kernel of their own: gVisor and virtual machines. A tool is started with one end of
  * a byte stream; at the other end of it, inside, bawn-inside is a bridge (inside/bridge.h) to the
  * same init as native's. On the host a pump, a child of the host process, speaks frames with the
- * bridge, moves the command's bytes, sends files in and applies what comes back. To the host process
- * it speaks init's protocol (native/init.h), so that native's link is the rest of the backend.
+ * bridge, moves the command's bytes, sends files in and applies what comes back. To the host
+ * process it speaks init's protocol (native/init.h), so that native's link is the rest of the
+ * backend.
  *
  *   host process ── SOCK_SEQPACKET ── pump ── frames ── tool ~~ bridge ── init ── command
  *
  * When the host process dies the pump ends the tool, and a keeper cleans up. What comes out of the
  * stream is hostile from the moment the command runs; the worst it can do is to end its own run.
  *
- * A tool is a `struct bawn_far_tool` and a backend whose prepare() calls bawn_far_prepare() with it;
- * all other callbacks of that backend are the ones below.
+ * A tool is a `struct bawn_far_tool` and a backend whose prepare() calls bawn_far_prepare() with
+ * it; all other callbacks of that backend are the ones below.
  */
 
 #include "backend/backend.h"
@@ -34,14 +35,15 @@ struct bawn_far_job {
 };
 
 struct bawn_far_tool {
-	const char *program; /* looked for along PATH, then in the usual system directories */
-	const char *remedy;  /* what to do when it is not there */
-	const char *walls;   /* what it is, for people: "gVisor (ptrace)" */
-	bool copy_on_write;  /* the writable roots are visible inside, changes do not get out: only
-				changes are transferred, and they come from inside */
+	const char *program;  /* looked for along PATH, then in the usual system directories */
+	const char *remedy;   /* what to do when it is not there */
+	const char *walls;    /* what it is, for people: "gVisor (ptrace)" */
+	bool copy_on_write;   /* the writable roots are visible inside, changes do not get out: only
+				 changes are transferred, and they come from inside */
 	bool stream_is_stdio; /* `stream` becomes the tool's descriptors 0 and 1; else it is
 				 inherited under its number */
-	int setup_ms;         /* how long it may take until the bridge says hello; 0: the usual */
+	bool no_inside;       /* it needs no bawn-inside: job->inside is NULL */
+	int setup_ms;         /* how long it may take until the wall stands; 0: the usual */
 
 	/*
 	 * In the host process: refuse what cannot be done (BAWN_ERR_UNSUPPORTED), write what is
@@ -58,8 +60,8 @@ struct bawn_far_tool {
 	/* The receipt: `inside` is what init found to be in force; add what the tool and the
 	 * transfer hold, take away what does not count here. */
 	uint32_t (*claims)(const struct bawn_plan *plan, uint32_t inside);
-	/* Optional. What the tool wrote to its stderr, as an error for people, when the bridge never
-	 * answered. Without it the last line of `said` is quoted. */
+	/* Optional. What the tool wrote to its stderr, as an error for people, when the bridge
+	 * never answered. Without it the last line of `said` is quoted. */
 	int (*explain)(const char *said, struct bawn_error *err);
 };
 

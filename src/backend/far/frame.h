@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the host and a sandbox on another kernel say to each other: frames on one duplex byte stream,
- * whatever carries it (stdio of a tool, a virtual serial line, a vsock).
+ * What the host and a sandbox on another kernel say to each other: frames on one duplex byte
+ * stream, whatever carries it (stdio of a tool, a virtual serial line, a vsock).
  *
  *   host (pump.c)                          inside (inside/far.c)
  *                                  HELLO  ←
@@ -67,7 +67,7 @@ struct bawn_frame {
 /* ---- reading ---- */
 
 struct bawn_frame_reader {
-	bool inside;  /* we are inside: frames of the other direction are expected */
+	bool inside; /* we are inside: frames of the other direction are expected */
 	bool eof;
 	uint8_t *buf; /* BAWN_FRAME_HEADER + BAWN_FRAME_MAX bytes */
 	size_t start, end;
@@ -75,7 +75,8 @@ struct bawn_frame_reader {
 
 int bawn_frame_reader_init(struct bawn_frame_reader *r, bool inside); /* 0 or -ENOMEM */
 void bawn_frame_reader_done(struct bawn_frame_reader *r);
-/* One read(2). The number of bytes, 0 at the end of the stream (`eof` is set), or a negative errno. */
+/* One read(2). The number of bytes, 0 at the end of the stream (`eof` is set), or a negative errno.
+ */
 int bawn_frame_fill(struct bawn_frame_reader *r, int fd);
 /* As if `len` bytes had been read; returns how many there was room for. */
 size_t bawn_frame_feed(struct bawn_frame_reader *r, const void *data, size_t len);

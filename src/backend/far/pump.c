@@ -604,8 +604,7 @@ static int begin(struct pump *p, struct bawn_pump_start *s, struct bawn_error *e
 	if (fcntl(p->stream, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot use the stream: %m");
 	/* while the tool is busy starting */
-	return bawn_transfer_new(
-		s->job.plan, s->tool->copy_on_write, report, p, &p->files, err);
+	return bawn_transfer_new(s->job.plan, s->tool->copy_on_write, report, p, &p->files, err);
 }
 
 void bawn_pump_main(const struct bawn_pump_start *start)

@@ -46,8 +46,7 @@ static const struct bawn_mount *cover(const struct bawn_plan *plan, const char *
 	const struct bawn_mount *top = NULL;
 
 	for (size_t i = 0; i < plan->n_mounts; i++)
-		if ((pins || !plan->mounts[i].pin) &&
-			bawn_path_under(inside, plan->mounts[i].dst))
+		if ((pins || !plan->mounts[i].pin) && bawn_path_under(inside, plan->mounts[i].dst))
 			top = &plan->mounts[i];
 	return top;
 }
@@ -86,7 +85,7 @@ uint32_t bawn_apply_refused(
 	m = cover(plan, inside, false);
 	if (m != root) {
 		*ret_rule = m && m->rule ? m->rule : "filesystem.write";
-		return m && m->protect              ? BAWN_CTL_FS_PROTECT
+		return m && m->protect                 ? BAWN_CTL_FS_PROTECT
 		       : m && m->kind == BAWN_MNT_HIDE ? BAWN_CTL_FS_DENY
 						       : BAWN_CTL_FS_WRITE;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes in one array, in the order of the walk, and a hash index over it. The walk goes directory by
- * directory and opens each anew from its root, so that neither depth nor a name that is exchanged
- * for a link while we look leads anywhere else.
+ * Nodes in one array, in the order of the walk, and a hash index over it. The walk goes directory
+ * by directory and opens each anew from its root, so that neither depth nor a name that is
+ * exchanged for a link while we look leads anywhere else.
  */
 #include "backend/far/tree.h"
 
@@ -40,8 +40,8 @@ int bawn_tree_init(
 	for (size_t i = 0; (m = bawn_root_at(plan, i)); i++) {
 		t->roots[i] = open(where(t, m), O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (t->roots[i] < 0 && !((m->optional || !host) && errno == ENOENT))
-			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot open '%s': %m",
-				where(t, m));
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "cannot open '%s': %m", where(t, m));
 	}
 	return 0;
 }
@@ -292,8 +292,7 @@ static int look_at(const struct look *l, const char *name, struct bawn_error *er
 int bawn_tree_expand(
 	struct bawn_tree *t, size_t i, bawn_tree_wanted_fn *wanted, struct bawn_error *err)
 {
-	struct look l = {
-		.t = t, .wanted = wanted, .root = t->v[i].root, .dir = t->v[i].path};
+	struct look l = {.t = t, .wanted = wanted, .root = t->v[i].root, .dir = t->v[i].path};
 	struct dirent *e;
 	int r = 0;
 	DIR *d;

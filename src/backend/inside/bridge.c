@@ -27,8 +27,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define FAILED  1
-#define PIECE   32768u
+#define FAILED   1
+#define PIECE    32768u
 #define PLAN_MAX ((size_t)32 << 20)
 
 struct bridge {
@@ -154,7 +154,8 @@ static void init_main(struct bridge *b, const int ends[3], int sock)
 	b->init.reset_signals = true;
 	for (int i = 0; i < 3; i++)
 		b->init.stdio[i] = ends[i];
-	if (b->b->flags & BAWN_BRIDGE_MOUNTS && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+	if (b->b->flags & BAWN_BRIDGE_MOUNTS &&
+		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		r = -errno;
 	if (r == 0 && b->b->flags & BAWN_BRIDGE_PIDS &&
 		mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
@@ -224,8 +225,8 @@ static int await_init(struct bridge *b, struct bawn_error *err)
 		n = recv(b->sock, &msg, sizeof(msg), 0);
 	while (n < 0 && errno == EINTR);
 	if (n != sizeof(msg))
-		return bawn_fail(err, BAWN_ERR_BACKEND, -EPROTO,
-			"the sandbox's init died while setting up");
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -EPROTO, "the sandbox's init died while setting up");
 	if (msg.kind == BAWN_INIT_ERROR) {
 		*err = msg.error;
 		return msg.error.err;
@@ -335,8 +336,8 @@ static void read_output(struct bridge *b, int i)
 		close_stdio(b, i);
 		return;
 	}
-	bawn_frame_put(&b->out, i == 1 ? BAWN_FRAME_STDOUT : BAWN_FRAME_STDERR, 0, b->piece,
-		(size_t)n);
+	bawn_frame_put(
+		&b->out, i == 1 ? BAWN_FRAME_STDOUT : BAWN_FRAME_STDERR, 0, b->piece, (size_t)n);
 	b->under_way[i - 1] += (size_t)n;
 }
 
@@ -417,7 +418,8 @@ static int greet(struct bridge *b)
 	size_t n;
 
 	(void)uname(&un);
-	n = (size_t)snprintf((char *)hello + 4, sizeof(hello) - 4, "%.50s %.60s", un.sysname, un.release);
+	n = (size_t)snprintf(
+		(char *)hello + 4, sizeof(hello) - 4, "%.50s %.60s", un.sysname, un.release);
 	bawn_frame_put(&b->out, BAWN_FRAME_HELLO, 0, hello, 4 + n);
 	return flush(b, &b->out);
 }

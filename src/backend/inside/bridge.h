@@ -35,15 +35,14 @@ struct bawn_arrival {
 	struct bawn_tree was; /* what the host has, and how it looked when it was here */
 	uid_t uid;
 	gid_t gid;
-	int file;             /* the one that is being received, or -1 */
-	struct bawn_entry e;  /* and what is to become of it */
+	int file;            /* the one that is being received, or -1 */
+	struct bawn_entry e; /* and what is to become of it */
 	size_t node;
 };
 
 int bawn_arrival_init(struct bawn_arrival *a, const struct bawn_init *init, struct bawn_error *err);
 /* An ENTRY, DATA or TREE_END frame. */
-int bawn_arrival_take(
-	struct bawn_arrival *a, const struct bawn_frame *f, struct bawn_error *err);
+int bawn_arrival_take(struct bawn_arrival *a, const struct bawn_frame *f, struct bawn_error *err);
 /* Nothing else runs any more: send what differs. `flush` is called when `out` holds something. */
 int bawn_arrival_return(struct bawn_arrival *a, struct bawn_buf *out,
 	int (*flush)(void *data, struct bawn_buf *out), void *data, struct bawn_error *err);

@@ -118,8 +118,8 @@ static int take_new(struct bawn_arrival *a, const struct bawn_entry *e, int dir,
 			return -errno;
 		return note(a, a->node, dir, name);
 	case BAWN_ENTRY_FILE:
-		a->file = openat(dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC,
-			0600);
+		a->file = openat(
+			dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (a->file < 0 || (e->size && ftruncate(a->file, (off_t)e->size) < 0))
 			return -errno;
 		return 0;
