@@ -5,6 +5,7 @@
 
 /* Every backend compiled in, one per file or folder. */
 extern const struct bawn_backend bawn_backend_native;
+extern const struct bawn_backend bawn_backend_bwrap;
 extern const struct bawn_backend bawn_backend_landlock;
 extern const struct bawn_backend bawn_backend_path;
 extern const struct bawn_backend bawn_backend_noop;
