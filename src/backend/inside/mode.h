@@ -14,3 +14,9 @@ struct bawn_inside_mode {
 
 /* near.c: behind another program's wall on this kernel. "fd:N" or "unix:PATH": the socket. */
 int bawn_inside_near(char *const *argv);
+
+/* files.c: the file server of a virtual machine, behind native's wall; standard input is the stream. */
+int bawn_inside_files(char *const *argv);
+
+/* guest.c: the first process of a virtual machine, see vm/guest.h. */
+int bawn_inside_guest(char *const *argv);

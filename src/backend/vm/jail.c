@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,7 +19,9 @@ void bawn_jail_init(struct bawn_jail *j, struct bawn_arena *a, const struct bawn
 	static const char *const none[] = {NULL};
 	const uint32_t cpu = plan->demanded & BAWN_CTL_LIMIT_CPU;
 
-	*j = (struct bawn_jail){.a = a, .call = {.run_id = plan->call ? plan->call->run_id : "vm"}};
+	*j = (struct bawn_jail){.a = a};
+	(void)snprintf(j->call.run_id, sizeof(j->call.run_id), "%s",
+		plan->call ? plan->call->run_id : "vm");
 	j->plan = (struct bawn_plan){
 		.demanded = cpu | BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE | BAWN_CTL_FS_DENY |
 			    BAWN_CTL_NET_NONE | BAWN_CTL_IPC | BAWN_CTL_PROC | BAWN_CTL_SYSCALLS |
@@ -43,7 +46,7 @@ void bawn_jail_init(struct bawn_jail *j, struct bawn_arena *a, const struct bawn
 			.output = BAWN_UNLIMITED}};
 }
 
-static int add(struct bawn_jail *j, struct bawn_mount m)
+int bawn_jail_add(struct bawn_jail *j, struct bawn_mount m)
 {
 	struct bawn_mount *slot = bawn_grow(j->a, &j->plan.mounts, &j->plan.n_mounts, &j->cap);
 
@@ -55,7 +58,7 @@ static int add(struct bawn_jail *j, struct bawn_mount m)
 
 int bawn_jail_mount(struct bawn_jail *j, enum bawn_mount_kind kind, const char *path)
 {
-	return add(j, (struct bawn_mount){.kind = kind, .src = path, .dst = path, .rule = "vm"});
+	return bawn_jail_add(j, (struct bawn_mount){.kind = kind, .src = path, .dst = path, .rule = "vm"});
 }
 
 /* As on the host: a directory, or a link into /usr. */
@@ -70,7 +73,7 @@ static int add_top(struct bawn_jail *j, const char *path)
 	to = bawn_arena_strndup(j->a, target, (size_t)n);
 	if (!to)
 		return -ENOMEM;
-	return add(j,
+	return bawn_jail_add(j,
 		(struct bawn_mount){.kind = BAWN_MNT_SYMLINK, .src = to, .dst = path, .rule = "vm"});
 }
 
@@ -82,13 +85,13 @@ int bawn_jail_system(struct bawn_jail *j)
 	for (size_t i = 0; r >= 0 && i < sizeof(top) / sizeof(top[0]); i++)
 		r = add_top(j, top[i]);
 	if (r >= 0)
-		r = add(j, (struct bawn_mount){.kind = BAWN_MNT_RO,
+		r = bawn_jail_add(j, (struct bawn_mount){.kind = BAWN_MNT_RO,
 				   .src = "/etc/ld.so.cache",
 				   .dst = "/etc/ld.so.cache",
 				   .optional = true,
 				   .rule = "vm"});
 	return r < 0 ? r
-		     : add(j, (struct bawn_mount){
+		     : bawn_jail_add(j, (struct bawn_mount){
 				      .kind = BAWN_MNT_SCRATCH, .dst = "/tmp", .rule = "vm"});
 }
 

@@ -22,6 +22,7 @@ struct bawn_jail {
 /* An empty jail for the run of `plan`, whose processor limits it takes over. */
 void bawn_jail_init(struct bawn_jail *j, struct bawn_arena *a, const struct bawn_plan *plan);
 /* What the program may see; strings are not copied. 0 or -ENOMEM. */
+int bawn_jail_add(struct bawn_jail *j, struct bawn_mount m);
 int bawn_jail_mount(struct bawn_jail *j, enum bawn_mount_kind kind, const char *path);
 /* What programs of the system need in order to start. */
 int bawn_jail_system(struct bawn_jail *j);
