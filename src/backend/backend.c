@@ -11,8 +11,11 @@
 #include "base/cleanup.h"
 
 static const struct bawn_backend *const backends[] = {
+	&bawn_backend_firecracker,
+	&bawn_backend_qemu,
 	&bawn_backend_native,
 	&bawn_backend_bwrap,
+	&bawn_backend_nsjail,
 	&bawn_backend_landlock,
 	&bawn_backend_path,
 	&bawn_backend_noop,

@@ -41,8 +41,8 @@ static void tell(struct bawn_transfer *t, uint32_t control, const struct bawn_en
 		t->report(t->data, control, text.data);
 }
 
-static void refuse(struct bawn_transfer *t, uint32_t control, const struct bawn_entry *e,
-	const char *rule)
+static void refuse(
+	struct bawn_transfer *t, uint32_t control, const struct bawn_entry *e, const char *rule)
 {
 	char why[300];
 
@@ -87,6 +87,22 @@ static int as_sent(struct bawn_transfer *t, const struct bawn_entry *e, int dir,
 	if (!n || !bawn_node_same(n, &st))
 		return -ESTALE;
 	return 1;
+}
+
+/* What came from inside may be the host's own later version, which is seen there as well. */
+static bool is_that_already(const struct bawn_entry *e, int dir, const char *name)
+{
+	char target[BAWN_FRAME_PATH + 1];
+	struct stat st;
+	ssize_t n;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	if (e->kind == BAWN_ENTRY_FILE)
+		return S_ISREG(st.st_mode) && (uint64_t)st.st_size == e->size &&
+		       bawn_stat_ns(&st.st_mtim) == e->mtime;
+	n = e->kind == BAWN_ENTRY_LINK ? readlinkat(dir, name, target, sizeof(target)) : -1;
+	return n >= 0 && (size_t)n == e->target_len && !memcmp(target, e->target, e->target_len);
 }
 
 /* Remember what we made, so that a later entry about it is no conflict. */
@@ -192,13 +208,16 @@ static int apply_link(
 
 	memcpy(target, e->target, e->target_len);
 	target[e->target_len] = '\0';
+	if (as_sent(t, e, dir, name) < 0 && is_that_already(e, dir, name))
+		return 0;
 	temp_name(temp, sizeof(temp));
 	if (symlinkat(target, dir, temp) < 0)
 		return -errno;
 	return replace(t, e, dir, temp, name);
 }
 
-/* Mode and time of a file or directory that is there; through a descriptor, so that it is that one. */
+/* Mode and time of a file or directory that is there; through a descriptor, so that it is that one.
+ */
 static int apply_meta(
 	struct bawn_transfer *t, const struct bawn_entry *e, int dir, const char *name)
 {
@@ -224,7 +243,8 @@ static int apply_meta(
 
 /* ---- files ---- */
 
-/* A file without a name where the file system has that, so that nothing is left if we are killed. */
+/* A file without a name where the file system has that, so that nothing is left if we are killed.
+ */
 static int open_temp(struct incoming *in)
 {
 	char here[64];
@@ -237,19 +257,41 @@ static int open_temp(struct incoming *in)
 	if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL)
 		return -errno;
 	temp_name(in->temp, sizeof(in->temp));
-	in->fd = openat(in->dir, in->temp, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC,
-		0600);
+	in->fd = openat(
+		in->dir, in->temp, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return in->fd < 0 ? -errno : 0;
 }
 
-static int begin_file(struct bawn_transfer *t, const struct bawn_entry *e, int dir,
-	const char *name)
+/* A file that is granted by itself is written in place: its directory is not ours to change. */
+static int begin_root_file(struct bawn_transfer *t, const struct bawn_entry *e)
+{
+	struct incoming *in = &t->in;
+	const struct bawn_node *n = node_of(t, e);
+	struct stat st;
+	int r = 0;
+
+	in->fd = bawn_tree_open(&t->tree, e->root, "", O_WRONLY | O_NONBLOCK | O_NOCTTY);
+	if (in->fd < 0)
+		r = in->fd;
+	else if (fstat(in->fd, &st) < 0 || !n || !bawn_node_same(n, &st))
+		r = -ESTALE;
+	else if (ftruncate(in->fd, 0) < 0 || ftruncate(in->fd, (off_t)e->size) < 0)
+		r = -errno;
+	if (r < 0)
+		bawn_apply_drop(t);
+	in->open = true;
+	in->refuse = r < 0;
+	return r;
+}
+
+static int begin_file(
+	struct bawn_transfer *t, const struct bawn_entry *e, int dir, const char *name)
 {
 	struct incoming *in = &t->in;
 	int r = as_sent(t, e, dir, name);
 
 	if (r < 0)
-		return r;
+		return r == -ESTALE && is_that_already(e, dir, name) ? 0 : r;
 	in->dir = fcntl(dir, F_DUPFD_CLOEXEC, 3);
 	if (in->dir < 0)
 		return -errno;
@@ -270,8 +312,8 @@ static void keep_attributes(int old, int fd)
 	ssize_t n = names && value ? flistxattr(old, names, XATTRS_MAX) : -1;
 
 	for (const char *p = names; n > 0 && p < names + n; p += strlen(p) + 1) {
-		ssize_t len = strncmp(p, "security.", 9) != 0 ? fgetxattr(old, p, value, XATTRS_MAX)
-							      : -1;
+		ssize_t len =
+			strncmp(p, "security.", 9) != 0 ? fgetxattr(old, p, value, XATTRS_MAX) : -1;
 
 		if (len >= 0)
 			(void)fsetxattr(fd, p, value, (size_t)len, 0);
@@ -338,7 +380,9 @@ void bawn_apply_finish(struct bawn_transfer *t)
 	const char *slash = strrchr(in->path, '/');
 	int r = 0;
 
-	if (in->open && !in->refuse)
+	if (in->open && !in->refuse && in->dir < 0)
+		t->applied++;
+	else if (in->open && !in->refuse)
 		r = finish_file(t, slash ? slash + 1 : in->path);
 	if (r < 0)
 		failed(t, &in->e, r);
@@ -391,8 +435,11 @@ int bawn_apply_data(struct bawn_transfer *t, uint64_t offset, const uint8_t *byt
 static int apply(struct bawn_transfer *t, const struct bawn_entry *e)
 {
 	const char *name;
-	_cleanup_close_ int dir = bawn_tree_parent(&t->tree, e->root, e->path, &name);
+	_cleanup_close_ int dir = -1;
 
+	if (!*e->path && e->kind == BAWN_ENTRY_FILE)
+		return begin_root_file(t, e);
+	dir = bawn_tree_parent(&t->tree, e->root, e->path, &name);
 	if (dir < 0)
 		return dir;
 	switch (e->kind) {

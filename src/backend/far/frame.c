@@ -258,8 +258,7 @@ int bawn_entry_get(const struct bawn_frame *f, struct bawn_entry *ret)
 		.path = (const char *)p + ENTRY_FIXED,
 		.path_len = get(p + 32, 4),
 		.target_len = get(p + 36, 2)};
-	if (e.path_len > f->len - ENTRY_FIXED ||
-		e.target_len != f->len - ENTRY_FIXED - e.path_len)
+	if (e.path_len > f->len - ENTRY_FIXED || e.target_len != f->len - ENTRY_FIXED - e.path_len)
 		return -EPROTO;
 	e.target = e.path + e.path_len;
 	if (!makes_sense(&e))

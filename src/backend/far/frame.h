@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the host and a sandbox on another kernel say to each other: frames on one duplex byte stream,
- * whatever carries it (stdio of a tool, a virtual serial line, a vsock).
+ * What the host and a sandbox on another kernel say to each other: frames on one duplex byte
+ * stream, whatever carries it (stdio of a tool, a virtual serial line, a vsock).
  *
  *   host (pump.c)                          inside (inside/far.c)
  *                                  HELLO  ←
@@ -33,10 +33,12 @@
 #define BAWN_FRAME_HEADER  8u     /* type, argument, two zero bytes, length */
 #define BAWN_FRAME_WINDOW  262144u
 #define BAWN_FRAME_PATH    4095u
+#define BAWN_FRAME_GONE    UINT32_MAX
 
 enum bawn_frame_type {
 	BAWN_FRAME_HELLO = 1, /* ← u32 version, then the kernel's name */
-	BAWN_FRAME_PLAN,      /* → a piece of the plan (plan/wire.h); argument 1: the last one */
+	BAWN_FRAME_PLAN,      /* → a piece of the handover (inside/handover.h); argument: bit 0
+				 with the last one, bits 1 to 3: the command has no stdin, … */
 	BAWN_FRAME_ENTRY,     /* ↔ struct bawn_entry */
 	BAWN_FRAME_DATA,      /* ↔ u64 offset and bytes of the file that was named last */
 	BAWN_FRAME_TREE_END,  /* ↔ no more entries */
@@ -47,7 +49,8 @@ enum bawn_frame_type {
 	BAWN_FRAME_STDIN_END, /* → no more */
 	BAWN_FRAME_STDOUT,    /* ← bytes */
 	BAWN_FRAME_STDERR,    /* ← bytes */
-	BAWN_FRAME_CREDIT,    /* ↔ u32 bytes of stream `argument` (0, 1, 2) were taken */
+	BAWN_FRAME_CREDIT,    /* ↔ u32 bytes of stream `argument` (0, 1, 2) were taken;
+				 BAWN_FRAME_GONE: nobody reads it any more */
 	BAWN_FRAME_SIGNAL,    /* → argument: the signal; SIGKILL ends everything but the bridge */
 	BAWN_FRAME_EVENT,     /* ← struct bawn_frame_event */
 	BAWN_FRAME_DONE,      /* ← the last one */
@@ -64,7 +67,7 @@ struct bawn_frame {
 /* ---- reading ---- */
 
 struct bawn_frame_reader {
-	bool inside;  /* we are inside: frames of the other direction are expected */
+	bool inside; /* we are inside: frames of the other direction are expected */
 	bool eof;
 	uint8_t *buf; /* BAWN_FRAME_HEADER + BAWN_FRAME_MAX bytes */
 	size_t start, end;
@@ -72,7 +75,8 @@ struct bawn_frame_reader {
 
 int bawn_frame_reader_init(struct bawn_frame_reader *r, bool inside); /* 0 or -ENOMEM */
 void bawn_frame_reader_done(struct bawn_frame_reader *r);
-/* One read(2). The number of bytes, 0 at the end of the stream (`eof` is set), or a negative errno. */
+/* One read(2). The number of bytes, 0 at the end of the stream (`eof` is set), or a negative errno.
+ */
 int bawn_frame_fill(struct bawn_frame_reader *r, int fd);
 /* As if `len` bytes had been read; returns how many there was room for. */
 size_t bawn_frame_feed(struct bawn_frame_reader *r, const void *data, size_t len);

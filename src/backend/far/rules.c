@@ -4,6 +4,7 @@
  * mounts and the broker enforce in the native wall, applied to the paths of the host.
  */
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "backend/far/transfer_impl.h"
@@ -45,8 +46,7 @@ static const struct bawn_mount *cover(const struct bawn_plan *plan, const char *
 	const struct bawn_mount *top = NULL;
 
 	for (size_t i = 0; i < plan->n_mounts; i++)
-		if ((pins || !plan->mounts[i].pin) &&
-			bawn_path_under(inside, plan->mounts[i].dst))
+		if ((pins || !plan->mounts[i].pin) && bawn_path_under(inside, plan->mounts[i].dst))
 			top = &plan->mounts[i];
 	return top;
 }
@@ -61,18 +61,23 @@ static bool under_one(const char *path, const char *const *list, size_t n, const
 	return false;
 }
 
+static bool full_path(const char *root, const char *path, char dst[PATH_MAX])
+{
+	return snprintf(dst, PATH_MAX, "%s%s%s", root, *path ? "/" : "", path) < PATH_MAX;
+}
+
 uint32_t bawn_apply_refused(
 	const struct bawn_transfer *t, const struct bawn_entry *e, const char **ret_rule)
 {
 	const struct bawn_plan *plan = t->plan;
 	const struct bawn_mount *root = bawn_root_at(plan, e->root);
 	bool gone = e->kind == BAWN_ENTRY_DELETE;
-	char inside[2 * PATH_MAX], host[2 * PATH_MAX];
+	char inside[PATH_MAX], host[PATH_MAX];
 	const struct bawn_mount *m;
 
-	(void)snprintf(inside, sizeof(inside), "%s%s%s", root->dst, *e->path ? "/" : "", e->path);
-	(void)snprintf(host, sizeof(host), "%s%s%s", root->src, *e->path ? "/" : "", e->path);
 	*ret_rule = root->rule;
+	if (!full_path(root->dst, e->path, inside) || !full_path(root->src, e->path, host))
+		return BAWN_CTL_FS_WRITE;
 	if (under_one(host, plan->deny, plan->n_deny, ret_rule))
 		return BAWN_CTL_FS_DENY;
 	if (under_one(host, plan->protect, plan->n_protect, ret_rule))
@@ -80,7 +85,7 @@ uint32_t bawn_apply_refused(
 	m = cover(plan, inside, false);
 	if (m != root) {
 		*ret_rule = m && m->rule ? m->rule : "filesystem.write";
-		return m && m->protect              ? BAWN_CTL_FS_PROTECT
+		return m && m->protect                 ? BAWN_CTL_FS_PROTECT
 		       : m && m->kind == BAWN_MNT_HIDE ? BAWN_CTL_FS_DENY
 						       : BAWN_CTL_FS_WRITE;
 	}

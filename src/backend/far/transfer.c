@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way in: walk the writable trees and send them piece by piece, as fast as the stream takes it. */
+/* The way in: walk the writable trees and send them piece by piece, as fast as the stream takes it.
+ */
 #include "backend/far/transfer.h"
 
 #include <errno.h>
@@ -223,8 +224,7 @@ static int take_data(struct bawn_transfer *t, const struct bawn_frame *f)
 	return r < 0 ? r : bawn_apply_data(t, offset, bytes, len);
 }
 
-int bawn_transfer_take(
-	struct bawn_transfer *t, const struct bawn_frame *f, struct bawn_error *err)
+int bawn_transfer_take(struct bawn_transfer *t, const struct bawn_frame *f, struct bawn_error *err)
 {
 	struct bawn_entry e;
 	int r = -EPROTO;

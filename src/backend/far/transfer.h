@@ -6,7 +6,8 @@
  * in, without what is denied; what the command changed comes back and is applied here, on the host,
  * where the rules hold whatever the inside says:
  *
- *  - each name is opened from its root without following a symbolic link; nothing outside is touched;
+ *  - each name is opened from its root without following a symbolic link; nothing outside is
+ * touched;
  *  - what is protected, guarded, denied or belongs to a read-only mount is refused and reported;
  *  - what was changed on the host meanwhile is kept and reported;
  *  - set-user-id and set-group-id bits do not come back;
@@ -40,8 +41,7 @@ struct bawn_transfer *bawn_transfer_free(struct bawn_transfer *t);
 int bawn_transfer_send(
 	struct bawn_transfer *t, struct bawn_buf *out, size_t enough, struct bawn_error *err);
 /* Take an ENTRY, DATA or TREE_END frame from inside. */
-int bawn_transfer_take(
-	struct bawn_transfer *t, const struct bawn_frame *f, struct bawn_error *err);
+int bawn_transfer_take(struct bawn_transfer *t, const struct bawn_frame *f, struct bawn_error *err);
 /* How many changes were applied, and how many were not. */
 void bawn_transfer_count(const struct bawn_transfer *t, size_t *ret_applied, size_t *ret_refused);
 

@@ -26,8 +26,8 @@ struct bawn_transfer {
 	void *data;
 	struct bawn_tree tree; /* what was sent, and what was applied since */
 	bool begun, sent, received;
-	size_t at;   /* the node to send next */
-	int file;    /* its content, if that is being sent; else -1 */
+	size_t at; /* the node to send next */
+	int file;  /* its content, if that is being sent; else -1 */
 	off_t offset;
 	char *chunk;
 	struct incoming in;
@@ -36,8 +36,7 @@ struct bawn_transfer {
 
 /* apply.c */
 int bawn_apply_entry(struct bawn_transfer *t, const struct bawn_entry *e, struct bawn_error *err);
-int bawn_apply_data(
-	struct bawn_transfer *t, uint64_t offset, const uint8_t *bytes, size_t len);
+int bawn_apply_data(struct bawn_transfer *t, uint64_t offset, const uint8_t *bytes, size_t len);
 void bawn_apply_finish(struct bawn_transfer *t); /* the file is complete: give it its name */
 void bawn_apply_drop(struct bawn_transfer *t);   /* it will never be */
 

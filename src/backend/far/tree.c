@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes in one array, in the order of the walk, and a hash index over it. The walk goes directory by
- * directory and opens each anew from its root, so that neither depth nor a name that is exchanged
- * for a link while we look leads anywhere else.
+ * Nodes in one array, in the order of the walk, and a hash index over it. The walk goes directory
+ * by directory and opens each anew from its root, so that neither depth nor a name that is
+ * exchanged for a link while we look leads anywhere else.
  */
 #include "backend/far/tree.h"
 
@@ -39,9 +39,9 @@ int bawn_tree_init(
 		t->roots[i] = -1;
 	for (size_t i = 0; (m = bawn_root_at(plan, i)); i++) {
 		t->roots[i] = open(where(t, m), O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (t->roots[i] < 0 && !(m->optional && errno == ENOENT))
-			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot open '%s': %m",
-				where(t, m));
+		if (t->roots[i] < 0 && !((m->optional || !host) && errno == ENOENT))
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "cannot open '%s': %m", where(t, m));
 	}
 	return 0;
 }
@@ -195,6 +195,9 @@ int bawn_tree_open(const struct bawn_tree *t, uint16_t root, const char *path, u
 		fd = open(self, (int)(flags & ~(uint64_t)O_NOFOLLOW) | O_CLOEXEC);
 	} else {
 		fd = bawn_openat2(t->roots[root], path, flags | O_CLOEXEC | O_NOFOLLOW, STAY);
+		/* inside, nobody else is there when we look */
+		if (fd < 0 && errno == ENOSYS && !t->host)
+			fd = openat(t->roots[root], path, (int)flags | O_CLOEXEC | O_NOFOLLOW);
 	}
 	return fd < 0 ? -errno : fd;
 }
@@ -218,6 +221,15 @@ bool bawn_tree_path(
 	const char *base = where(t, bawn_root_at(t->plan, root));
 
 	return snprintf(dst, size, "%s%s%s", base, *path ? "/" : "", path) < (int)size;
+}
+
+int bawn_tree_unlock(const struct bawn_tree *t, const struct bawn_node *n)
+{
+	char path[PATH_MAX];
+
+	if (!bawn_tree_path(t, n->root, n->path, path, sizeof(path)))
+		return -ENAMETOOLONG;
+	return chmod(path, n->mode | (n->kind == BAWN_ENTRY_DIR ? 0700 : 0600)) < 0 ? -errno : 0;
 }
 
 /* ---- the walk ---- */
@@ -280,8 +292,7 @@ static int look_at(const struct look *l, const char *name, struct bawn_error *er
 int bawn_tree_expand(
 	struct bawn_tree *t, size_t i, bawn_tree_wanted_fn *wanted, struct bawn_error *err)
 {
-	struct look l = {
-		.t = t, .wanted = wanted, .root = t->v[i].root, .dir = t->v[i].path};
+	struct look l = {.t = t, .wanted = wanted, .root = t->v[i].root, .dir = t->v[i].path};
 	struct dirent *e;
 	int r = 0;
 	DIR *d;
@@ -289,6 +300,9 @@ int bawn_tree_expand(
 	if (t->v[i].kind != BAWN_ENTRY_DIR)
 		return 0;
 	l.fd = bawn_tree_open(t, l.root, l.dir, O_RDONLY | O_DIRECTORY);
+	/* inside, all of it is the command's, which may have locked it */
+	if (l.fd == -EACCES && !t->host && bawn_tree_unlock(t, &t->v[i]) == 0)
+		l.fd = bawn_tree_open(t, l.root, l.dir, O_RDONLY | O_DIRECTORY);
 	if (l.fd < 0) /* gone since, or not ours to look into: nor is it inside */
 		return 0;
 	d = fdopendir(l.fd);

@@ -20,8 +20,9 @@
 struct bawn_node {
 	enum bawn_entry_kind kind; /* FILE, DIR or LINK; 0: gone */
 	uint16_t root;
-	bool seen;        /* for the user of the tree */
+	bool seen; /* for the user of the tree */
 	uint32_t mode;
+	uint32_t want; /* the mode that it is to have in the end */
 	uint64_t size;
 	int64_t mtime, ctime;
 	dev_t dev;
@@ -42,7 +43,8 @@ struct bawn_tree {
 	size_t n_slots;
 };
 
-/* Open the roots. Those that are not there are left out, if the plan says that this is fine. */
+/* Open the roots. Those that are not there are left out, if the plan says that this is fine or if
+ * we are inside, where they may be yet to come. */
 int bawn_tree_init(
 	struct bawn_tree *t, const struct bawn_plan *plan, bool host, struct bawn_error *err);
 void bawn_tree_done(struct bawn_tree *t);
@@ -69,8 +71,11 @@ int bawn_tree_open(const struct bawn_tree *t, uint16_t root, const char *path, u
 int bawn_tree_parent(
 	const struct bawn_tree *t, uint16_t root, const char *path, const char **ret_name);
 /* The absolute path, for people and for rules. False if it does not fit. */
-bool bawn_tree_path(const struct bawn_tree *t, uint16_t root, const char *path, char *dst,
-	size_t size);
+bool bawn_tree_path(
+	const struct bawn_tree *t, uint16_t root, const char *path, char *dst, size_t size);
+
+/* Inside only, when nothing else runs there: give ourselves what its mode denies. */
+int bawn_tree_unlock(const struct bawn_tree *t, const struct bawn_node *n);
 
 /* Add the roots that are there, then for each directory node its children: call with 0, 1, 2, …
  * while below t->n. `wanted` decides about each name (absolute path inside). */

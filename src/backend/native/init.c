@@ -86,7 +86,7 @@ static int step_settle(struct state *s, struct bawn_error *err)
 	}
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, NULL);
-	if (!HOLE("setsid") && bawn_setsid() < 0)
+	if (!HOLE("setsid") && bawn_setsid() < 0 && getsid(0) != getpid()) /* a tool's doing */
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a session: %m");
 	/* the kernel ends the whole pid namespace with us, whatever else is going on */
 	if (follows_parent(s) && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
@@ -400,12 +400,10 @@ static int command_main(void *arg)
 	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 	if (HOLE("env"))
 		bawn_exec(p->exe, p->argv, (const char *const *)environ);
-	s->exec_errno = ENOENT;
-	for (const char *const *exe = s->exes; *exe && s->exec_errno == ENOENT; exe++) {
+	errno = ENOENT;
+	for (const char *const *exe = s->exes; *exe && errno == ENOENT; exe++)
 		bawn_exec(*exe, p->argv, p->envp);
-		s->exec_errno = errno;
-	}
-	errno = s->exec_errno;
+	s->exec_errno = errno; /* not before: we share memory with who reads it */
 	if (errno ==
 		ENOEXEC) /* a script without an interpreter line: the shell's, as for execvp(3) */
 		bawn_exec("/bin/sh", s->sh_argv, p->envp);

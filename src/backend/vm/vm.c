@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend/native/native.h"
+#include "backend/near/near.h"
 
 struct bawn_vm *bawn_vm_of(struct bawn_instance *in)
 {
@@ -92,6 +93,6 @@ void bawn_vm_probe(const struct bawn_backend *be, const char *program, const cha
 		(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s", bawn_vm_kernel_remedy);
 		return;
 	}
-	bawn_program_version(path, ret->version, sizeof(ret->version));
+	bawn_near_version(path, ret->version, sizeof(ret->version));
 	(void)bawn_probe_by_doing(be, NULL, ret);
 }
