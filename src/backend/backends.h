@@ -5,6 +5,8 @@
 
 /* Every backend compiled in, one per file or folder. */
 extern const struct bawn_backend bawn_backend_wasm;
+extern const struct bawn_backend bawn_backend_firecracker;
+extern const struct bawn_backend bawn_backend_qemu;
 extern const struct bawn_backend bawn_backend_native;
 extern const struct bawn_backend bawn_backend_bwrap;
 extern const struct bawn_backend bawn_backend_nsjail;

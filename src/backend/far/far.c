@@ -145,7 +145,7 @@ static int fork_pump(struct bawn_far *f, struct bawn_pump_start *start, struct b
 static int start_pump(struct bawn_far *f, const int stdio[3], struct bawn_error *err)
 {
 	struct bawn_pump_start start = {.tool = f->tool,
-		.job = {.plan = f->link.plan, .arena = f->arena},
+		.job = {.in = &f->in, .plan = f->link.plan, .arena = f->arena},
 		.stdio = {stdio[0], stdio[1], stdio[2]}};
 	_cleanup_close_ int ours = -1, theirs = -1;
 	_cleanup_buf_ struct bawn_buf plan = {0};

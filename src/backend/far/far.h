@@ -25,6 +25,7 @@
 
 /* What a tool's callbacks are told. Everything belongs to the caller. */
 struct bawn_far_job {
+	struct bawn_instance *in; /* in the host process only */
 	const struct bawn_plan *plan;
 	struct bawn_arena *arena;
 	const char *program; /* the tool, absolute */
@@ -42,6 +43,8 @@ struct bawn_far_tool {
 				 changes are transferred, and they come from inside */
 	bool stream_is_stdio; /* `stream` becomes the tool's descriptors 0 and 1; else it is
 				 inherited under its number */
+	bool hosted;          /* build() has started it, on `stream`; whoever embeds struct
+				 bawn_far ends it after bawn_far_destroy() */
 	bool no_inside;       /* it needs no bawn-inside: job->inside is NULL */
 	int setup_ms;         /* how long it may take until the wall stands; 0: the usual */
 

@@ -589,8 +589,9 @@ static int begin(struct pump *p, struct bawn_pump_start *s, struct bawn_error *e
 	p->deadline = bawn_now_ms() + ms;
 	if (p->said < 0 || bawn_frame_reader_init(&p->reader, false) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
-	p->tool = fork();
-	if (p->tool == 0)
+	if (!s->tool->hosted)
+		p->tool = fork();
+	if (!s->tool->hosted && p->tool == 0)
 		tool_main(p);
 	if (p->tool < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a process: %m");

@@ -531,8 +531,7 @@ void bawn_near_destroy(struct bawn_instance *in)
 
 /* ---- probing ---- */
 
-/* The first line that "PROGRAM --version" prints. */
-static void read_version(const char *program, char *dst, size_t size)
+void bawn_near_version(const char *program, char *dst, size_t size)
 {
 	char *const argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--version", NULL};
 	_cleanup_close_ int out = memfd_create("version", MFD_CLOEXEC);
@@ -568,6 +567,6 @@ int bawn_near_probe(const struct bawn_backend *be, const struct bawn_tool *tool,
 		(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s", tool->remedy);
 		return 0;
 	}
-	read_version(program, ret->version, sizeof(ret->version));
+	bawn_near_version(program, ret->version, sizeof(ret->version));
 	return bawn_probe_by_doing(be, image, ret);
 }
