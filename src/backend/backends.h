@@ -4,6 +4,9 @@
 #include "backend/backend.h"
 
 /* Every backend compiled in, one per file or folder. */
+extern const struct bawn_backend bawn_backend_docker;
+extern const struct bawn_backend bawn_backend_podman;
+extern const struct bawn_backend bawn_backend_apple_container;
 extern const struct bawn_backend bawn_backend_native;
 extern const struct bawn_backend bawn_backend_landlock;
 extern const struct bawn_backend bawn_backend_path;

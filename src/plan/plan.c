@@ -196,6 +196,8 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 	b.plan->call = c;
 	b.plan->tier = o->tier;
 	b.plan->backend = backend_options(p, o->image);
+	b.plan->backend.box = o->box;
+	b.plan->backend.box_dir = o->box_dir ? o->box_dir : "";
 	b.plan->pty = o->pty;
 	b.plan->hostname = "bawn";
 	b.plan->workspace = c->workspace;
