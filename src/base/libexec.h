@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The programs of ours that are no commands: bawn-egress, bawn-inside, … */
+
+#include <stddef.h>
+
+#ifndef BAWN_LIBEXECDIR
+#define BAWN_LIBEXECDIR "/usr/libexec/bawn"
+#endif
+
+/* The path of `name`: beside this program, as in a build directory; else where it is installed. 0 or
+ * a negative errno. */
+int bawn_libexec_find(const char *name, char *dst, size_t size);
