@@ -14,9 +14,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define IMPORT_MS 60000
-#define PROBE_MS  10000
-
 struct engine {
 	enum bawn_engine_kind kind;
 	struct bawn_tool tool;
@@ -96,9 +93,7 @@ static void last_words(const char *said, char *dst, size_t size)
 	(void)snprintf(dst, size, "%.*s", (int)len, best);
 }
 
-#define NO_IMAGE_YET (-ENODATA) /* our own image is to be made first */
-
-static int explain(
+int bawn_engine_explain(
 	const char *engine, const struct bawn_plan *plan, const char *said, struct bawn_error *err)
 {
 	static const char *const absent[] = {"no such image", "unable to find image",
@@ -115,8 +110,8 @@ static int explain(
 
 	last_words(said, words, sizeof(words));
 	if (says(said, absent) && !plan->backend.image)
-		return bawn_fail(
-			err, BAWN_ERR_BACKEND, NO_IMAGE_YET, "%s has no image for it", engine);
+		return bawn_fail(err, BAWN_ERR_BACKEND, BAWN_ENGINE_NO_IMAGE,
+			"%s has no image for it", engine);
 	if (says(said, absent))
 		return bawn_fail(err, BAWN_ERR_CALL, -ENOENT,
 			"image '%s' is not on this host; get it with '%s pull %s', or make one with "
@@ -144,12 +139,12 @@ static int explain(
 
 static int explain_docker(const struct bawn_plan *plan, const char *said, struct bawn_error *err)
 {
-	return explain("docker", plan, said, err);
+	return bawn_engine_explain("docker", plan, said, err);
 }
 
 static int explain_podman(const struct bawn_plan *plan, const char *said, struct bawn_error *err)
 {
-	return explain("podman", plan, said, err);
+	return bawn_engine_explain("podman", plan, said, err);
 }
 
 static const struct engine docker = {.kind = BAWN_ENGINE_DOCKER,
@@ -197,34 +192,11 @@ static int engine_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	return r < 0 ? r : bawn_near_prepare(in, &engine_of(in)->tool, plan, e->stdio, err);
 }
 
-/* "import - NAME" with a label, so that it can be told from what people made. */
-static int make_image(
-	const struct engine *engine, const struct bawn_plan *plan, struct bawn_error *err)
-{
-	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
-	_cleanup_buf_ struct bawn_buf tar = {0};
-	const char *name = a ? bawn_engine_base_name(a, plan) : NULL;
-	const char *argv[] = {engine->tool.program, "import", "--change",
-		"LABEL " BAWN_ENGINE_LABEL "=base", "-", name, NULL};
-	_cleanup_call_ struct bawn_engine_call c = {.argv = argv, .timeout_ms = IMPORT_MS};
-	int r;
-
-	if (!name)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
-	r = bawn_engine_base_tar(plan, &tar, err);
-	if (r < 0)
-		return r;
-	c.input = tar.data;
-	c.input_len = tar.len;
-	r = bawn_engine_call(&c, err);
-	return r < 0 ? bawn_error_wrap(err, "making the empty image") : 0;
-}
-
 static int try_again(struct bawn_instance *in, struct bawn_error *err)
 {
 	const struct bawn_backend *be = in->be;
 	struct engine_instance *e = of(in);
-	int r = make_image(engine_of(in), e->plan, err);
+	int r = bawn_engine_make_base(engine_of(in)->tool.program, e->plan, err);
 
 	if (r < 0)
 		return r;
@@ -238,7 +210,7 @@ static int engine_await(struct bawn_instance *in, struct bawn_error *err)
 {
 	int r = bawn_near_await(in, err);
 
-	if (r == NO_IMAGE_YET)
+	if (r == BAWN_ENGINE_NO_IMAGE)
 		r = try_again(in, err);
 	drop_stdio(of(in));
 	return r;

@@ -58,6 +58,14 @@ void bawn_engine_seccomp(const struct bawn_plan *plan, struct bawn_buf *ret);
 const char *bawn_engine_base_name(struct bawn_arena *a, const struct bawn_plan *plan);
 int bawn_engine_base_tar(
 	const struct bawn_plan *plan, struct bawn_buf *ret, struct bawn_error *err);
+/* Bring it into the engine. */
+int bawn_engine_make_base(
+	const char *program, const struct bawn_plan *plan, struct bawn_error *err);
+
+/* engine.c: what an engine said, as an error for people. */
+#define BAWN_ENGINE_NO_IMAGE (-ENODATA) /* our own image is to be made first */
+int bawn_engine_explain(
+	const char *engine, const struct bawn_plan *plan, const char *said, struct bawn_error *err);
 
 /* engine_tool.c: one command of the engine, to its end. */
 struct bawn_engine_call {

@@ -12,7 +12,8 @@
 #include "base/path.h"
 #include "base/sha256.h"
 
-#define BLOCK 512u
+#define BLOCK     512u
+#define IMPORT_MS 60000
 
 /* The classic tar header; everything that an import looks at. */
 struct header {
@@ -110,4 +111,26 @@ int bawn_engine_base_tar(const struct bawn_plan *plan, struct bawn_buf *ret, str
 	}
 	bawn_buf_add(ret, end, sizeof(end));
 	return ret->failed ? bawn_fail(err, BAWN_ERR_BACKEND, ret->failed, "out of memory") : 0;
+}
+
+/* With a label, so that it can be told from what people made. */
+int bawn_engine_make_base(const char *program, const struct bawn_plan *plan, struct bawn_error *err)
+{
+	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
+	_cleanup_buf_ struct bawn_buf tar = {0};
+	const char *name = a ? bawn_engine_base_name(a, plan) : NULL;
+	const char *argv[] = {
+		program, "import", "--change", "LABEL " BAWN_ENGINE_LABEL "=base", "-", name, NULL};
+	_cleanup_call_ struct bawn_engine_call c = {.argv = argv, .timeout_ms = IMPORT_MS};
+	int r;
+
+	if (!name)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
+	r = bawn_engine_base_tar(plan, &tar, err);
+	if (r < 0)
+		return r;
+	c.input = tar.data;
+	c.input_len = tar.len;
+	r = bawn_engine_call(&c, err);
+	return r < 0 ? bawn_error_wrap(err, "making the empty image") : 0;
 }
