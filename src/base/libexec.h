@@ -9,6 +9,6 @@
 #define BAWN_LIBEXECDIR "/usr/libexec/bawn"
 #endif
 
-/* The path of `name`: beside this program, as in a build directory; else where it is installed. 0 or
- * a negative errno. */
+/* The path of `name`: beside this program, as in a build directory; else where it is installed. 0
+ * or a negative errno. */
 int bawn_libexec_find(const char *name, char *dst, size_t size);

@@ -20,11 +20,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/libexec.h"
 #include "egress/control.h"
-
-#ifndef BAWN_LIBEXECDIR
-#define BAWN_LIBEXECDIR "/usr/libexec/bawn"
-#endif
 
 #define PROGRAM    "bawn-egress"
 #define READY_MS   10000
@@ -145,25 +142,6 @@ static int send_config(struct bawn_egress *e, const struct bawn_egress_source *s
 	return r;
 }
 
-/* Beside us, as in a build directory; else where it is installed. */
-static int find_program(char *dst, size_t size)
-{
-	ssize_t n = readlink("/proc/self/exe", dst, size - sizeof("/" PROGRAM));
-	char *slash;
-
-	if (n > 0) {
-		dst[n] = '\0';
-		slash = strrchr(dst, '/');
-		if (slash) {
-			memcpy(slash, "/" PROGRAM, sizeof("/" PROGRAM));
-			if (access(dst, X_OK) == 0)
-				return 0;
-		}
-	}
-	(void)snprintf(dst, size, "%s", BAWN_LIBEXECDIR "/" PROGRAM);
-	return access(dst, X_OK) == 0 ? 0 : -errno;
-}
-
 /* Nothing of ours goes along: no environment, no signal dispositions, no terminal's signals. */
 static int start(const char *path, int control, pid_t *ret)
 {
@@ -229,7 +207,7 @@ int bawn_egress_spawn(const struct bawn_egress_source *src, const char *token,
 	char path[4096];
 	int sv[2] = {-1, -1};
 	struct bawn_egress *e;
-	int r = find_program(path, sizeof(path));
+	int r = bawn_libexec_find(PROGRAM, path, sizeof(path));
 
 	if (r < 0)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, r,

@@ -33,10 +33,10 @@ enum bawn_broker_mode bawn_broker_mode(const struct bawn_plan *plan)
 		return BAWN_BROKER_ALL;
 	if (plan->tier == BAWN_TIER_LANDLOCK && plan->n_protect > 0)
 		return BAWN_BROKER_WRITE;
-	/* In the full tier there are always Unix sockets, and connect() is the broker's to decide.
+	/* Everywhere else there are always Unix sockets, and connect() is the broker's to decide.
 	 */
-	return plan->tier == BAWN_TIER_FULL || plan->n_guards > 0 ? BAWN_BROKER_CREATE
-								  : BAWN_BROKER_OFF;
+	return plan->tier != BAWN_TIER_LANDLOCK || plan->n_guards > 0 ? BAWN_BROKER_CREATE
+								      : BAWN_BROKER_OFF;
 }
 
 int bawn_broker_new(const struct bawn_plan *plan, int listener, bawn_broker_report_fn *report,

@@ -27,6 +27,7 @@
 #include "backend/native/scratch.h"
 #include "backend/native/seccomp.h"
 #include "backend/native/wall.h"
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/sys.h"
@@ -38,6 +39,8 @@ struct state {
 	const struct bawn_plan *plan;
 	uint32_t enforced;
 	uint32_t todo; /* limits for the meter */
+	bool alone;    /* a pid namespace ends with us; else we are a subreaper */
+	bool power;    /* NEAR: the tool's mounts can be finished */
 	int sock;
 	int pty;
 	int relays[BAWN_PORTS_MAX];
@@ -47,6 +50,7 @@ struct state {
 	int exec_errno;
 	pid_t pid;
 	const char **sh_argv;
+	const char *const *exes; /* paths to try, NULL-terminated */
 	struct bawn_meter *meter;
 	struct bawn_broker *broker;
 	unsigned reports;
@@ -59,6 +63,11 @@ static void tell(const struct state *s, const struct bawn_init_msg *msg)
 }
 
 /* ---- the steps ---- */
+
+static bool follows_parent(const struct state *s)
+{
+	return s->plan->tier == BAWN_TIER_NEAR ? s->in->outer.follow_parent : s->alone;
+}
 
 static int step_settle(struct state *s, struct bawn_error *err)
 {
@@ -77,16 +86,13 @@ static int step_settle(struct state *s, struct bawn_error *err)
 	}
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, NULL);
-	if (!HOLE("setsid") && bawn_setsid() < 0)
+	if (!HOLE("setsid") && bawn_setsid() < 0 && getsid(0) != getpid()) /* a tool's doing */
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a session: %m");
-	if (s->plan->tier == BAWN_TIER_FULL) {
-		/* the kernel ends the whole pid namespace with us, whatever else is going on */
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-			return bawn_fail(
-				err, BAWN_ERR_BACKEND, -errno, "cannot follow the parent: %m");
-	} else if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
+	/* the kernel ends the whole pid namespace with us, whatever else is going on */
+	if (follows_parent(s) && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot follow the parent: %m");
+	if (!s->alone && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot become a subreaper: %m");
-	}
 	/* so that the id maps are ours to write; taken back before the command runs */
 	(void)prctl(PR_SET_DUMPABLE, 1);
 	return 0;
@@ -200,37 +206,99 @@ static int step_syscalls(struct state *s, struct bawn_error *err)
 	return bawn_seccomp_load(&s->in->base, false, err);
 }
 
-#define FULL     (1u << BAWN_TIER_FULL)
-#define LANDLOCK (1u << BAWN_TIER_LANDLOCK)
-#define BOTH     (FULL | LANDLOCK)
+/* ---- the steps behind somebody else's wall ---- */
+
+static int step_outer(struct state *s, struct bawn_error *err)
+{
+	return bawn_wall_outer_check(s->in->outer.host_ns, err);
+}
+
+static int step_power(struct state *s, struct bawn_error *err)
+{
+	int r = bawn_wall_outer_power(s->in->uid, s->in->gid, &s->power, err);
+
+	/* new rights undo it */
+	return r == 0 && follows_parent(s) && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : r;
+}
+
+static int step_outer_network(struct state *s, struct bawn_error *err)
+{
+	int r = bawn_wall_outer_network(s->in->outer.host_ns, err);
+
+	if (r == 0)
+		r = bawn_wall_network_here(s->plan, &s->listeners, err);
+	if (r < 0 || s->plan->net_closed)
+		return r;
+	s->n_relays = s->plan->n_loopback_ports;
+	return bawn_wall_listen(s->plan, s->relays, err);
+}
+
+static int step_outer_mounts(struct state *s, struct bawn_error *err)
+{
+	uint32_t claims = 0;
+	int r = bawn_wall_outer_mounts(s->plan, s->power, &claims, err);
+
+	s->enforced |= claims;
+	return r;
+}
+
+static int step_hidden(struct state *s, struct bawn_error *err)
+{
+	return bawn_wall_outer_hidden(s->plan, err);
+}
+
+/* Another kernel may have been built without it; what it would hold is held outside. */
+static int step_landlock_if(struct state *s, struct bawn_error *err)
+{
+	return bawn_landlock_abi() < 1 ? 0 : step_landlock(s, err);
+}
+
+static int step_syscalls_if(struct state *s, struct bawn_error *err)
+{
+	if (step_syscalls(s, err) == 0)
+		s->enforced |= BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED;
+	return 0;
+}
+
+/* ---- all steps ---- */
+
+#define T(tier) (1u << BAWN_TIER_##tier)
+#define OURS    (T(FULL) | T(CHROOT))          /* we make the namespaces */
+#define THIS    (OURS | T(NEAR) | T(LANDLOCK)) /* on this kernel */
+#define EACH    (THIS | T(FAR))
 
 static const struct step {
 	const char *name;
 	unsigned tiers;
 	int (*run)(struct state *s, struct bawn_error *err);
-	uint32_t full, landlock; /* what is in force once it has succeeded */
+	uint32_t claims; /* what is in force once it has succeeded */
 } steps[] = {
-	{"settle", BOTH, step_settle, 0, 0},
-	{"descriptors", BOTH, step_descriptors, 0, 0},
-	{"network", FULL, step_network, 0, 0},
-	{"identity", FULL, step_identity, BAWN_CTL_PROC | BAWN_CTL_IPC, 0},
-	{"root", FULL, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK, 0},
-	{"network", FULL, step_join, BAWN_CTL_NET_NONE, 0},
-	{"terminal", BOTH, step_terminal, 0, 0},
-	{"limits", BOTH, step_limits, BAWN_CTL_LIMIT_FILES, BAWN_CTL_LIMIT_FILES},
-	{"privilege", BOTH, step_privilege, BAWN_CTL_PRIVILEGE, BAWN_CTL_PRIVILEGE},
-	{"landlock", BOTH, step_landlock, BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE,
-		BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE},
-	{"directory", BOTH, step_directory, BAWN_CTL_ENV, BAWN_CTL_ENV},
-	{"syscalls", BOTH, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED,
-		BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED | BAWN_CTL_NET_NONE},
+	{"settle", EACH, step_settle, 0},
+	{"descriptors", EACH, step_descriptors, 0},
+	{"outer wall", T(NEAR), step_outer, BAWN_CTL_PROC | BAWN_CTL_IPC},
+	{"namespaces", T(NEAR), step_power, 0},
+	{"network", T(NEAR), step_outer_network, BAWN_CTL_NET_NONE},
+	{"mounts", T(NEAR), step_outer_mounts, 0},
+	{"network", OURS, step_network, 0},
+	{"identity", T(FULL), step_identity, BAWN_CTL_PROC | BAWN_CTL_IPC},
+	{"root", OURS, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK},
+	{"network", OURS, step_join, BAWN_CTL_NET_NONE},
+	{"terminal", EACH, step_terminal, 0},
+	{"limits", EACH, step_limits, BAWN_CTL_LIMIT_FILES},
+	{"privilege", EACH, step_privilege, BAWN_CTL_PRIVILEGE},
+	{"hidden", T(NEAR), step_hidden, BAWN_CTL_FS_DENY},
+	{"landlock", THIS, step_landlock, BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE},
+	{"landlock", T(FAR), step_landlock_if, 0},
+	{"directory", EACH, step_directory, BAWN_CTL_ENV},
+	{"syscalls", THIS, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED},
+	{"syscalls", T(FAR), step_syscalls_if, 0},
 };
 
 /* What the Landlock tier can claim depends on the kernel's ABI and on what the plan asks of it. */
 static uint32_t landlock_claims(const struct state *s)
 {
 	const struct bawn_plan *p = s->plan;
-	uint32_t c = BAWN_CTL_FS_DENY | BAWN_CTL_LIMIT_DISK;
+	uint32_t c = BAWN_CTL_FS_DENY | BAWN_CTL_LIMIT_DISK | BAWN_CTL_NET_NONE;
 	int abi = bawn_landlock_abi();
 
 	if (abi >= 6)
@@ -255,40 +323,52 @@ static uint32_t network_claims(const struct state *s)
 	return c | BAWN_CTL_NET_SSRF | (s->listeners.redirect_error < 0 ? 0 : BAWN_CTL_NET_EGRESS);
 }
 
-static int build_wall(struct state *s, struct bawn_error *err)
+static uint32_t last_claims(const struct state *s)
 {
-	bool full = s->plan->tier == BAWN_TIER_FULL;
+	uint32_t c = s->enforced;
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		int r;
-
-		if (!(steps[i].tiers & (full ? FULL : LANDLOCK)))
-			continue;
-		r = steps[i].run(s, err);
-		if (r < 0)
-			return bawn_error_wrap(err, "%s", steps[i].name);
-		s->enforced |= full ? steps[i].full : steps[i].landlock;
+	switch (s->plan->tier) {
+	case BAWN_TIER_LANDLOCK:
+		c |= landlock_claims(s);
+		if (bawn_landlock_abi() <
+			3) /* a file could be cut without being opened for writing */
+			c &= ~(uint32_t)BAWN_CTL_FS_WRITE;
+		break;
+	case BAWN_TIER_FAR: /* files and network are held by the host, which says so */
+		return c;
+	case BAWN_TIER_FULL:
+	case BAWN_TIER_CHROOT:
+	case BAWN_TIER_NEAR:
+		c = network_claims(s);
+		break;
 	}
-	s->enforced = full ? network_claims(s) : s->enforced | landlock_claims(s);
-	if (!full &&
-		bawn_landlock_abi() < 3) /* a file could be cut without being opened for writing */
-		s->enforced &= ~(uint32_t)BAWN_CTL_FS_WRITE;
 	/* mounts keep what exists; what does not exist yet is the broker's, which is loaded with
 	 * the command or not at all: a failure there ends the run before exec */
-	s->enforced |= BAWN_CTL_FS_PROTECT;
-	s->enforced |= s->in->by_cgroup | s->todo;
+	return c | BAWN_CTL_FS_PROTECT;
+}
+
+static int build_wall(struct state *s, struct bawn_error *err)
+{
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (!(steps[i].tiers & 1u << s->plan->tier))
+			continue;
+		if (steps[i].run(s, err) < 0)
+			return bawn_error_wrap(err, "%s", steps[i].name);
+		s->enforced |= steps[i].claims;
+	}
+	s->enforced = last_claims(s) | s->in->by_cgroup | s->in->outer.limits | s->todo;
 	return 0;
 }
 
 /* ---- the command ---- */
 
-/* In the Landlock tier the command gets a domain of its own, so that it cannot signal us. */
+/* Without a pid namespace the command gets a domain of its own, so that it cannot signal us. */
 static int own_domain(const struct state *s)
 {
 	struct bawn_landlock_ruleset_attr attr = {.scoped = 3};
 	_cleanup_close_ int fd = -1;
 
-	if (s->plan->tier == BAWN_TIER_FULL || bawn_landlock_abi() < 6)
+	if (s->alone || bawn_landlock_abi() < 6)
 		return 0;
 	fd = bawn_landlock_create_ruleset(&attr, sizeof(attr), 0);
 	return fd < 0 || bawn_landlock_restrict_self(fd, 0) < 0 ? -errno : 0;
@@ -309,7 +389,8 @@ static int command_main(void *arg)
 	r = own_domain(s);
 	if (r == 0 && s->in->notify.len) {
 		s->listener = bawn_seccomp_load(&s->in->notify, true, NULL);
-		r = s->listener < 0 ? s->listener : 0;
+		/* what it would guard is guarded outside where another kernel has no such thing */
+		r = s->listener < 0 && p->tier != BAWN_TIER_FAR ? s->listener : 0;
 	}
 	if (r < 0) {
 		s->exec_errno = -r;
@@ -319,8 +400,10 @@ static int command_main(void *arg)
 	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 	if (HOLE("env"))
 		bawn_exec(p->exe, p->argv, (const char *const *)environ);
-	bawn_exec(p->exe, p->argv, p->envp);
-	s->exec_errno = errno;
+	errno = ENOENT;
+	for (const char *const *exe = s->exes; *exe && errno == ENOENT; exe++)
+		bawn_exec(*exe, p->argv, p->envp);
+	s->exec_errno = errno; /* not before: we share memory with who reads it */
 	if (errno ==
 		ENOEXEC) /* a script without an interpreter line: the shell's, as for execvp(3) */
 		bawn_exec("/bin/sh", s->sh_argv, p->envp);
@@ -343,6 +426,35 @@ static int prepare_sh(struct state *s)
 	return 0;
 }
 
+/* The command's path or, for a bare name in an image, the places along PATH. */
+static int prepare_exes(struct state *s)
+{
+	static const char *one[2];
+	const char *path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	struct bawn_arena *a;
+	struct bawn_strlist list = {0};
+	int r = 0;
+
+	one[0] = s->plan->exe;
+	s->exes = one;
+	if (strchr(s->plan->exe, '/'))
+		return 0;
+	a = bawn_arena_new(); /* lives as long as we do */
+	for (const char *const *e = s->plan->envp; *e; e++)
+		if (!strncmp(*e, "PATH=", 5))
+			path = *e + 5;
+	for (; a && r == 0 && path; path = strchr(path, ':') ? strchr(path, ':') + 1 : NULL)
+		if (*path == '/')
+			r = bawn_strlist_add(a, &list,
+				bawn_arena_printf(
+					a, "%.*s/%s", (int)strcspn(path, ":"), path, s->plan->exe));
+	if (!a || r < 0)
+		return -ENOMEM;
+	if (list.n)
+		s->exes = list.v;
+	return 0;
+}
+
 static void report(void *data, uint32_t control, const char *text)
 {
 	struct state *s = data;
@@ -360,6 +472,8 @@ static int start_command(struct state *s)
 	struct bawn_init_msg failed = {.kind = BAWN_EV_FAILED};
 	int r = prepare_sh(s);
 
+	if (r == 0)
+		r = prepare_exes(s);
 	if (r == 0) {
 		s->pid = clone(command_main, stack + sizeof(stack),
 			CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, s);
@@ -384,11 +498,9 @@ static void finish(struct state *s) __attribute__((noreturn));
 static void finish(struct state *s)
 {
 	/* orphans come to us: who has no child has no descendant, and need not look for any */
-	if (s->plan->tier == BAWN_TIER_LANDLOCK && s->meter &&
-		(waitpid(-1, NULL, WNOHANG | __WALL) >= 0 || errno != ECHILD))
+	if (!s->alone && s->meter && (waitpid(-1, NULL, WNOHANG | __WALL) >= 0 || errno != ECHILD))
 		bawn_meter_kill_all(s->meter);
-	/* full tier: the kernel kills what is left in the pid namespace before anybody can wait for
-	 * us */
+	/* else the kernel kills what is left in the pid namespace before anybody can wait for us */
 	_exit(0);
 }
 
@@ -438,6 +550,14 @@ static void obey(struct state *s)
 		(void)kill(-s->pid, order.signo);
 }
 
+/* What no mount limits as a whole. */
+static uint64_t scratch_usage(const struct state *s)
+{
+	if (s->in->scratch)
+		return bawn_scratch_usage(s->in->scratch, s->plan->limits.disk);
+	return s->plan->tier == BAWN_TIER_NEAR ? bawn_wall_outer_scratch(s->plan) : 0;
+}
+
 static int look(struct state *s)
 {
 	struct bawn_init_msg msg = {.kind = BAWN_EV_LIMIT};
@@ -446,8 +566,8 @@ static int look(struct state *s)
 	if (!s->meter)
 		return -1;
 	msg.control = bawn_meter_look(s->meter, &next);
-	if (!msg.control && s->in->scratch && bawn_now_ms() >= s->next_usage) {
-		if (bawn_scratch_usage(s->in->scratch, s->plan->limits.disk) > s->plan->limits.disk)
+	if (!msg.control && bawn_now_ms() >= s->next_usage) {
+		if (scratch_usage(s) > s->plan->limits.disk)
 			msg.control = BAWN_CTL_LIMIT_DISK;
 		s->next_usage = bawn_now_ms() + 250;
 	}
@@ -548,9 +668,11 @@ void bawn_init_main(const struct bawn_init *in)
 	struct state s = {.in = in, .plan = in->plan, .sock = in->sock, .pty = -1, .listener = -1};
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_ERROR};
 
+	s.alone = in->plan->tier != BAWN_TIER_LANDLOCK &&
+		  (in->plan->tier != BAWN_TIER_FAR || getpid() == 1);
 	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
 		s.listeners.fds[i] = -1;
-	s.todo = in->plan->demanded & ~in->by_cgroup &
+	s.todo = in->plan->demanded & ~in->by_cgroup & ~in->outer.limits &
 		 (BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_CPU | BAWN_CTL_LIMIT_PROCESSES |
 			 BAWN_CTL_LIMIT_FILES | BAWN_CTL_LIMIT_DISK);
 	if (build_wall(&s, &msg.error) < 0) {
@@ -559,11 +681,11 @@ void bawn_init_main(const struct bawn_init *in)
 	}
 	send_ready(&s);
 	await_word();
-	/* in the full tier only after the start, for it takes a while and the kernel ends
-	 * everything with us anyway; rlimits hold already */
-	if (in->plan->tier == BAWN_TIER_LANDLOCK)
+	/* if the kernel ends everything with us anyway only after the start, for it takes a while;
+	 * rlimits hold already */
+	if (!s.alone)
 		s.meter = bawn_meter_new(in->plan, s.todo, false);
-	if (in->plan->tier == BAWN_TIER_LANDLOCK && !s.meter)
+	if (!s.alone && !s.meter)
 		give_up(&s);
 	if (start_command(&s) < 0)
 		finish(&s);

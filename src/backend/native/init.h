@@ -48,6 +48,13 @@ struct bawn_init_order {
 	int32_t signo; /* 0: start the command; else: send this signal to it */
 };
 
+/* What somebody else's wall is checked against; NEAR only. */
+struct bawn_outer {
+	bool follow_parent;              /* our parent is the tool: die with it */
+	uint32_t limits;                 /* BAWN_CTL_LIMIT_* that it enforces itself */
+	uint64_t host_ns[BAWN_NS_COUNT]; /* the host process's namespaces, by inode */
+};
+
 /* What init needs besides the plan; made by the host before the clone. */
 struct bawn_init {
 	const struct bawn_plan *plan;
@@ -59,6 +66,7 @@ struct bawn_init {
 	bool reset_signals;               /* handlers of the host process are still set */
 	bool born_inside;                 /* CLONE_INTO_CGROUP was used */
 	uint32_t by_cgroup; /* limits that a control group enforces: not the meter's business */
+	struct bawn_outer outer;
 	struct sock_fprog base;
 	struct sock_fprog notify;
 	const char *

@@ -140,7 +140,7 @@ static const struct basic basics_landlock[] = {
 
 static int allow_basics(const struct rules *r, const struct bawn_plan *plan, struct bawn_error *err)
 {
-	const struct basic *b = plan->tier == BAWN_TIER_FULL ? basics_full : basics_landlock;
+	const struct basic *b = plan->tier == BAWN_TIER_LANDLOCK ? basics_landlock : basics_full;
 
 	for (; b->path; b++) {
 		int e = allow(r, b->path, b->access, err);
@@ -148,7 +148,12 @@ static int allow_basics(const struct rules *r, const struct bawn_plan *plan, str
 		if (e < 0 && e != -ENOENT)
 			return e;
 	}
-	return 0;
+	if (!plan->backend.image)
+		return 0;
+	/* its directories are not among the mounts */
+	return allow(r, "/",
+		READ | LANDLOCK_ACCESS_FS_EXECUTE | (plan->backend.image_writable ? WRITE : 0),
+		err);
 }
 
 int bawn_wall_landlock(const struct bawn_plan *plan, struct bawn_error *err)

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * The host's end of init's protocol (init.h), whoever started init: wait until the wall stands, take
- * its descriptors, pass on its events, end it and wait until nothing is left. Used by the native
- * backend, whose child is init itself, and by the near ones, whose child is a tool that started it.
+ * The host's end of init's protocol (init.h), whoever started init: wait until the wall stands,
+ * take its descriptors, pass on its events, end it and wait until nothing is left. Used by the
+ * native backend, whose child is init itself, and by the near ones, whose child is a tool that
+ * started it.
  *
  * Runs in: the host process.
  */
@@ -23,9 +24,9 @@ struct bawn_link {
 	int sock;                   /* owned */
 	pid_t pid;                  /* our child: init, or the tool that started it; 0: none yet */
 	int pidfd;
-	int init_fd;   /* pidfd of init, when it is not our child; else -1 */
+	int init_fd;    /* pidfd of init, when it is not our child; else -1 */
 	bool find_init; /* learn init_fd from its first message */
-	bool by_order; /* init must do the killing: no pid namespace ends with it */
+	bool by_order;  /* init must do the killing: no pid namespace ends with it */
 	int relay_fds[BAWN_PORTS_MAX];
 	struct bawn_listener listeners[BAWN_LISTENERS_MAX];
 	bool reaped, limit_told, ended;

@@ -103,21 +103,32 @@ static int make_listeners(void)
 	return 0;
 }
 
-static int make_network(void)
+/* Loopback up, listeners, redirect: in the namespace that we are in. Keeps a handle on it. */
+static int fill_network(void)
 {
 	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	net.what = "set up the loopback";
+	if (fd < 0)
+		return -errno;
+	if (net.loopback && ioctl(fd, SIOCSIFFLAGS, &ifr) < 0 &&
+		(errno != EPERM || ioctl(fd, SIOCGIFFLAGS, &ifr) < 0 ||
+			!(ifr.ifr_flags & IFF_UP))) /* not ours to switch, but on */
+		return -errno;
+	net.fd = ioctl(fd, SIOCGSKNS);
+	return net.egress ? make_listeners() : 0;
+}
+
+static int make_network(void)
+{
+	int r;
 
 	net.what = "make a network namespace";
 	if (unshare(CLONE_NEWNET) < 0)
 		return -errno;
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || (net.loopback && ioctl(fd, SIOCSIFFLAGS, &ifr) < 0))
-		return -errno;
-	net.fd = ioctl(fd, SIOCGSKNS);
-	if (net.fd < 0)
-		return -errno;
-	return net.egress ? make_listeners() : 0;
+	r = fill_network();
+	return r == 0 && net.fd < 0 ? -EIO : r;
 }
 
 static int network_main(void *arg)
@@ -128,15 +139,20 @@ static int network_main(void *arg)
 	return 0;
 }
 
-int bawn_wall_network_begin(const struct bawn_plan *plan, struct bawn_error *err)
+static void begin(const struct bawn_plan *plan)
 {
-	static char stack[65536] __attribute__((aligned(64)));
-
 	net.loopback = !plan->net_closed;
 	net.egress = plan->egress;
 	net.fd = -1;
 	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
 		net.listeners.fds[i] = -1;
+}
+
+int bawn_wall_network_begin(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	static char stack[65536] __attribute__((aligned(64)));
+
+	begin(plan);
 	net.pid = clone(network_main, stack + sizeof(stack), CLONE_VM | CLONE_FILES, NULL);
 	if (net.pid < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a helper: %m");
@@ -157,6 +173,20 @@ int bawn_wall_network_join(struct bawn_wall_listeners *ret, struct bawn_error *e
 	if (setns(fd, CLONE_NEWNET) < 0)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "cannot enter the network namespace: %m");
+	*ret = net.listeners;
+	return 0;
+}
+
+int bawn_wall_network_here(
+	const struct bawn_plan *plan, struct bawn_wall_listeners *ret, struct bawn_error *err)
+{
+	begin(plan);
+	net.error = -fill_network();
+	if (net.fd >= 0)
+		(void)close(net.fd);
+	errno = net.error;
+	if (net.error)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot %s: %m", net.what);
 	*ret = net.listeners;
 	return 0;
 }

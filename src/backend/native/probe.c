@@ -61,7 +61,7 @@ int bawn_native_no_namespaces(int error, struct bawn_error *err)
 		was);
 }
 
-static int probe_tier(const struct bawn_backend *be, enum bawn_tier tier, struct bawn_probe *ret)
+int bawn_probe_by_doing(const struct bawn_backend *be, const char *image, struct bawn_probe *ret)
 {
 	static const char *const none[] = {NULL};
 	static struct bawn_mount usr = {.kind = BAWN_MNT_RO,
@@ -73,8 +73,8 @@ static int probe_tier(const struct bawn_backend *be, enum bawn_tier tier, struct
 		.proxy_port = 1024, .capture_port = 1025, .allow = none, .block = none};
 	struct bawn_plan plan = {.demanded = (1u << BAWN_CTL_COUNT) - 1,
 		.may_miss = BAWN_CTL_NET_EGRESS,
-		.egress = tier == BAWN_TIER_FULL ? &egress : NULL,
-		.tier = tier,
+		.egress = be->tier == BAWN_TIER_LANDLOCK ? NULL : &egress,
+		.tier = be->tier,
 		.exe = "/bin/true",
 		.argv = none,
 		.envp = none,
@@ -85,6 +85,7 @@ static int probe_tier(const struct bawn_backend *be, enum bawn_tier tier, struct
 		.n_mounts = 1,
 		.sys_allow = none,
 		.sys_deny = none,
+		.backend = {.image = image},
 		.limits = {.memory = UINT64_C(1) << 30,
 			.cpus_milli = 1000,
 			.cpu_shares = BAWN_UNLIMITED,
@@ -109,8 +110,9 @@ static int probe_tier(const struct bawn_backend *be, enum bawn_tier tier, struct
 	if (r >= 0)
 		r = be->await(in, &err);
 	(void)uname(&un);
-	(void)snprintf(ret->version, sizeof(ret->version), "Linux %.40s, Landlock ABI %d",
-		un.release, bawn_landlock_abi());
+	if (!*ret->version)
+		(void)snprintf(ret->version, sizeof(ret->version), "Linux %.40s, Landlock ABI %d",
+			un.release, bawn_landlock_abi());
 	if (r < 0)
 		(void)snprintf(ret->reason, sizeof(ret->reason), "%.199s", err.msg);
 	else
@@ -127,7 +129,7 @@ int bawn_native_probe(struct bawn_probe *ret, struct bawn_error *err)
 
 	(void)err;
 	*ret = (struct bawn_probe){0};
-	if (probe_tier(&bawn_backend_native, BAWN_TIER_FULL, ret) < 0)
+	if (bawn_probe_by_doing(&bawn_backend_native, NULL, ret) < 0)
 		return -ENOMEM;
 	remedy = ret->offers ? NULL : remedy_for_namespaces(&file);
 	if (remedy)
@@ -139,7 +141,7 @@ int bawn_landlock_probe(struct bawn_probe *ret, struct bawn_error *err)
 {
 	(void)err;
 	*ret = (struct bawn_probe){0};
-	if (probe_tier(&bawn_backend_landlock, BAWN_TIER_LANDLOCK, ret) < 0)
+	if (bawn_probe_by_doing(&bawn_backend_landlock, NULL, ret) < 0)
 		return -ENOMEM;
 	if (!ret->offers && bawn_landlock_abi() < 1)
 		(void)snprintf(ret->remedy, sizeof(ret->remedy),

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "backend/native/hole.h"
+#include "backend/native/mountfs.h"
 #include "backend/native/wall.h"
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -35,47 +36,8 @@ struct builder {
 		       made */
 };
 
-/* What is masked in /proc: host state that no command needs. The rest is read-only. */
-static const struct {
-	const char *path;
-	bool dir;
-} proc_masked[] = {
-	{"/proc/acpi", true},
-	{"/proc/asound", true},
-	{"/proc/scsi", true},
-	{"/proc/kcore", false},
-	{"/proc/key-users", false},
-	{"/proc/keys", false},
-	{"/proc/kmsg", false},
-	{"/proc/latency_stats", false},
-	{"/proc/sched_debug", false},
-	{"/proc/sysrq-trigger", false},
-	{"/proc/timer_list", false},
-	{"/proc/timer_stats", false},
-};
-
 static const char *const dev_nodes[] = {
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
-
-static int new_fs(
-	const char *type, const char *const *options, unsigned attrs, struct bawn_error *err)
-{
-	_cleanup_close_ int ctx = fsopen(type, FSOPEN_CLOEXEC);
-	int fd;
-
-	if (ctx < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a %s: %m", type);
-	for (; *options; options += 2)
-		if (fsconfig(ctx, FSCONFIG_SET_STRING, options[0], options[1], 0) < 0)
-			return bawn_fail(err, BAWN_ERR_BACKEND, -errno,
-				"cannot set %s=%s on a %s: %m", options[0], options[1], type);
-	if (fsconfig(ctx, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a %s: %m", type);
-	fd = fsmount(ctx, FSMOUNT_CLOEXEC, attrs);
-	if (fd < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot mount a %s: %m", type);
-	return fd;
-}
 
 static int attach(int tree, int at, const char *what, struct bawn_error *err)
 {
@@ -195,20 +157,6 @@ static int mount_point(
 	return fd;
 }
 
-static int clone_tree(int dirfd, const char *src, uint64_t attrs)
-{
-	const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
-			       AT_SYMLINK_NOFOLLOW | (*src ? 0 : AT_EMPTY_PATH);
-	struct mount_attr attr = {.attr_set = attrs};
-	_cleanup_close_ int fd = open_tree(dirfd, src, flags);
-
-	if (fd < 0)
-		return -errno;
-	if (attrs && mount_setattr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
-		return -errno;
-	return TAKE_FD(fd);
-}
-
 /* True if every directory above `path` is of our own making: then it can be reached by name. */
 static bool is_above_ours(const struct builder *b, const char *path)
 {
@@ -250,7 +198,7 @@ static int attach_dir(const struct builder *b, int tree, const char *dst, struct
 static int bind(
 	const struct builder *b, const struct bawn_mount *m, uint64_t attrs, struct bawn_error *err)
 {
-	_cleanup_close_ int tree = clone_tree(AT_FDCWD, m->src, attrs);
+	_cleanup_close_ int tree = bawn_mount_clone(AT_FDCWD, m->src, attrs);
 	_cleanup_close_ int at = -1;
 	struct stat st;
 
@@ -304,7 +252,7 @@ static int do_scratch(struct builder *b, const struct bawn_mount *m, struct bawn
 	if (mkdirat(b->scratch, name, 0700) < 0 ||
 		(!m->src && fchmodat(b->scratch, name, 01777, 0) < 0))
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '%s': %m", m->dst);
-	tree = clone_tree(b->scratch, name, m->no_exec ? MOUNT_ATTR_NOEXEC : 0);
+	tree = bawn_mount_clone(b->scratch, name, m->no_exec ? MOUNT_ATTR_NOEXEC : 0);
 	if (tree < 0) {
 		errno = -tree;
 		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot bind '%s': %m", m->dst);
@@ -333,7 +281,7 @@ static int do_symlink(struct builder *b, const struct bawn_mount *m, struct bawn
 /* Empty, without any permission, on a read-only mount: what hidden paths turn into. */
 static int clone_nothing(const struct builder *b, bool dir)
 {
-	return clone_tree(
+	return bawn_mount_clone(
 		b->scratch, dir ? "none-dir" : "none", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
 }
 
@@ -372,7 +320,7 @@ static int cover_file(struct builder *b, const struct bawn_mount *m, int at, str
 	fd = openat(b->scratch, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
 	if (fd < 0 || bawn_write_all(fd, m->src, strlen(m->src)) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "cannot write '%s'", m->dst);
-	tree = clone_tree(
+	tree = bawn_mount_clone(
 		b->scratch, name, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (tree < 0) {
 		errno = -tree;
@@ -421,17 +369,16 @@ static int do_mount(struct builder *b, const struct bawn_mount *m, struct bawn_e
 
 static int mask_proc(const struct builder *b, struct bawn_error *err)
 {
-	for (size_t i = 0; i < sizeof(proc_masked) / sizeof(proc_masked[0]); i++) {
+	for (const struct bawn_proc_mask *m = bawn_proc_masked; m->path; m++) {
 		_cleanup_close_ int tree = -1;
 
 		/* the host's /proc is of the same kernel, and its names are known already */
-		if (faccessat(AT_FDCWD, proc_masked[i].path, F_OK, 0) < 0)
+		if (faccessat(AT_FDCWD, m->path, F_OK, 0) < 0)
 			continue;
-		tree = clone_nothing(b, proc_masked[i].dir);
+		tree = clone_nothing(b, m->dir);
 		if (tree < 0)
-			return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot mask '%s'",
-				proc_masked[i].path);
-		if (attach_at(b, tree, proc_masked[i].path + 1, err) < 0)
+			return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot mask '%s'", m->path);
+		if (attach_at(b, tree, m->path + 1, err) < 0)
 			return -EIO;
 	}
 	return 0;
@@ -440,8 +387,8 @@ static int mask_proc(const struct builder *b, struct bawn_error *err)
 static int make_proc(struct builder *b, struct bawn_error *err)
 {
 	static const char *const none[] = {NULL};
-	_cleanup_close_ int proc =
-		new_fs("proc", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+	_cleanup_close_ int proc = bawn_mount_new(
+		"proc", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
 	struct mount_attr ro = {.attr_set = MOUNT_ATTR_RDONLY};
 	int r;
 
@@ -476,7 +423,7 @@ static int make_dev(struct builder *b, struct bawn_error *err)
 	static const char *const small[] = {"mode", "0755", "size", "64k", NULL};
 	static const char *const pts[] = {"ptmxmode", "0666", "mode", "0600", NULL};
 	_cleanup_close_ int devpts =
-		new_fs("devpts", pts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+		bawn_mount_new("devpts", pts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 
 	int r = need_dir(b, "dev", err);
 
@@ -484,7 +431,7 @@ static int make_dev(struct builder *b, struct bawn_error *err)
 		return devpts < 0 ? devpts : r;
 	if (b->whole) { /* the host's must not be touched */
 		_cleanup_close_ int own =
-			new_fs("tmpfs", small, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+			bawn_mount_new("tmpfs", small, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 
 		r = own < 0 ? own : attach_at(b, own, "dev", err);
 		if (r < 0)
@@ -509,26 +456,13 @@ static int make_dev(struct builder *b, struct bawn_error *err)
 
 static int make_scratch(struct builder *b, struct bawn_error *err)
 {
-	char size[32], inodes[32];
-	uint64_t bytes = b->plan->limits.disk;
-	const char *options[] = {"mode", "0755", "size", size, "nr_inodes", inodes, NULL};
 	struct stat st;
-	int fd;
+	int fd = bawn_mount_scratch(b->plan, err);
 
-	/* one inode per 4 KiB, as many as a disk would have; never so many that they eat the host's
-	 * memory */
-	(void)snprintf(inodes, sizeof(inodes), "%llu",
-		(unsigned long long)(bytes / 4096 < 64       ? 64
-				     : bytes / 4096 > 262144 ? 262144
-							     : bytes / 4096));
-	(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)bytes);
-	if (bytes == BAWN_UNLIMITED || HOLE("disk"))
-		options[2] = NULL;
-	b->scratch = fd = new_fs("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	b->scratch = fd;
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0 || mkdirat(fd, "none-dir", 0) < 0 ||
-		mknodat(fd, "none", S_IFREG, 0) < 0)
+	if (fstat(fd, &st) < 0)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "cannot make the private space: %m");
 	b->scratch_dev = st.st_dev;
@@ -558,7 +492,7 @@ static int enter(const struct builder *b, struct bawn_error *err)
 static int take_whole(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
 {
 	uint64_t ro = m->kind == BAWN_MNT_RO && !HOLE("mounts-ro") ? MOUNT_ATTR_RDONLY : 0;
-	int tree = clone_tree(AT_FDCWD, "/", ro | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	int tree = bawn_mount_clone(AT_FDCWD, "/", ro | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	int r;
 
 	if (tree < 0) {
@@ -599,7 +533,7 @@ int bawn_wall_root(const struct bawn_plan *plan, struct bawn_error *err)
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make mounts private: %m");
-	b.root = new_fs("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	b.root = bawn_mount_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	if (b.root < 0)
 		return b.root;
 	/* stacked on "/": needs no directory of the host, and nobody sees it before pivot_root */

@@ -99,12 +99,32 @@ static bool remove_tree(const char *path)
 	return rmdir(path) == 0 || errno == ENOENT;
 }
 
-static void keep(const char *path, int pipe_fd) __attribute__((noreturn));
-static void keep(const char *path, int pipe_fd)
+static void run_clean(const char *const *argv)
+{
+	static const char *const env[] = {
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+	sigset_t none;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (int fd = 0; fd < 3; fd++) /* the lowest numbers that are free */
+			(void)open("/dev/null", O_RDWR);
+		(void)sigemptyset(&none);
+		(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
+		bawn_exec(argv[0], argv, env);
+		_exit(127);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void keep(const char *path, const char *const *clean, int pipe_fd) __attribute__((noreturn));
+static void keep(const char *path, const char *const *clean, int pipe_fd)
 {
 	const struct timespec pause = {.tv_nsec = 20000000};
 	sigset_t all;
 	char byte;
+	ssize_t n;
 
 	(void)prctl(PR_SET_NAME, "bawn-keeper");
 	(void)bawn_setsid();
@@ -113,16 +133,21 @@ static void keep(const char *path, int pipe_fd)
 	if (pipe_fd > 0)
 		(void)dup2(pipe_fd, 0);
 	(void)close_range(1, ~0u, 0);
-	while (read(0, &byte, 1) < 0 && errno == EINTR)
-		;
+	do
+		n = read(0, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	(void)close(0);
+	if (clean && n == 0)
+		run_clean(clean);
 	/* if the host process was killed, init may still be ending the run: try again for a while
 	 */
-	for (int i = 0; i < 500 && !remove_tree(path); i++)
+	for (int i = 0; path && i < 500 && !remove_tree(path); i++)
 		(void)nanosleep(&pause, NULL);
 	_exit(0);
 }
 
-int bawn_scratch_make(const char *path, struct bawn_scratch *ret, struct bawn_error *err)
+int bawn_keeper_start(const char *path, const char *const *clean, struct bawn_scratch *ret,
+	struct bawn_error *err)
 {
 	int fds[2];
 	pid_t pid;
@@ -132,18 +157,31 @@ int bawn_scratch_make(const char *path, struct bawn_scratch *ret, struct bawn_er
 	pid = fork();
 	if (pid == 0) {
 		(void)close(fds[1]);
-		keep(path, fds[0]);
+		keep(path, clean, fds[0]);
 	}
 	(void)close(fds[0]);
 	*ret = (struct bawn_scratch){.pipe = fds[1], .keeper = pid};
 	/* the keeper stands before there is anything to keep */
-	if (pid < 0 || mkdir(path, 0700) < 0) {
-		int r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '%s': %m", path);
+	if (pid < 0 || (path && mkdir(path, 0700) < 0)) {
+		int r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '%s': %m",
+			path ? path : "a keeper");
 
-		bawn_scratch_done(ret);
+		bawn_keeper_dismiss(ret);
 		return r;
 	}
 	return 0;
+}
+
+int bawn_scratch_make(const char *path, struct bawn_scratch *ret, struct bawn_error *err)
+{
+	return bawn_keeper_start(path, NULL, ret, err);
+}
+
+void bawn_keeper_dismiss(struct bawn_scratch *s)
+{
+	if (s->pipe >= 0)
+		(void)!write(s->pipe, "", 1);
+	bawn_scratch_done(s);
 }
 
 void bawn_scratch_done(struct bawn_scratch *s)

@@ -21,7 +21,15 @@ struct bawn_scratch {
 #define BAWN_SCRATCH_NONE ((struct bawn_scratch){.pipe = -1})
 
 int bawn_scratch_make(const char *path, struct bawn_scratch *ret, struct bawn_error *err);
+/*
+ * A keeper that first runs `clean` (argv, or NULL for none), unless the run ended by itself, and
+ * then removes `path` (made by this; or NULL for none).
+ */
+int bawn_keeper_start(const char *path, const char *const *clean, struct bawn_scratch *ret,
+	struct bawn_error *err);
 /* Have it removed and wait for that. */
 void bawn_scratch_done(struct bawn_scratch *s);
+/* The same when the run ended by itself: nothing to clean up but the directory. */
+void bawn_keeper_dismiss(struct bawn_scratch *s);
 /* Bytes used below `path`; stops counting at `enough`. */
 uint64_t bawn_scratch_usage(const char *path, uint64_t enough);

@@ -45,7 +45,7 @@ static struct sock_fprog ready_program(const struct bawn_seccomp_profile *p)
 int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
 	struct bawn_error *err)
 {
-	bool full = plan->tier == BAWN_TIER_FULL;
+	bool full = plan->tier != BAWN_TIER_LANDLOCK;
 	struct bawn_seccomp_profile p = {
 		.inet = full && !plan->net_closed,
 		.unix_sockets = full || plan->unix_open,

@@ -48,5 +48,39 @@ struct bawn_wall_listeners {
  */
 int bawn_wall_network_begin(const struct bawn_plan *plan, struct bawn_error *err);
 int bawn_wall_network_join(struct bawn_wall_listeners *ret, struct bawn_error *err);
+/* The same in the namespace that we are in already, which is ours alone. */
+int bawn_wall_network_here(
+	const struct bawn_plan *plan, struct bawn_wall_listeners *ret, struct bawn_error *err);
 /* Listeners for plan->loopback_ports inside the network namespace. */
 int bawn_wall_listen(const struct bawn_plan *plan, int *fds, struct bawn_error *err);
+
+/* outer.c: the wall of BAWN_TIER_NEAR, which somebody else has begun. */
+enum bawn_ns {
+	BAWN_NS_PID,
+	BAWN_NS_MNT,
+	BAWN_NS_NET,
+	BAWN_NS_IPC,
+	BAWN_NS_COUNT
+};
+/* The inodes of our own namespaces; 0 where it cannot be told. */
+void bawn_namespaces(uint64_t ret[BAWN_NS_COUNT]);
+/* Refuses unless pid, mount and ipc namespaces are not those of the host process and we are the
+ * first in ours. */
+int bawn_wall_outer_check(const uint64_t host[BAWN_NS_COUNT], struct bawn_error *err);
+/*
+ * Get the right to finish the wall: that of the tool's own namespaces, or else new user, mount and
+ * network namespaces. *ret_power is false when neither can be had; that is no error.
+ */
+int bawn_wall_outer_power(uid_t uid, gid_t gid, bool *ret_power, struct bawn_error *err);
+/* Refuses unless the network namespace is not the host's and nothing but its loopback is up. */
+int bawn_wall_outer_network(const uint64_t host[BAWN_NS_COUNT], struct bawn_error *err);
+/*
+ * Finish what is mounted as far as `power` goes (no-exec, masks in /proc, terminals), then look at
+ * all of it: what the plan wants read-only is. *ret_claims are the controls that hold by it.
+ */
+int bawn_wall_outer_mounts(
+	const struct bawn_plan *plan, bool power, uint32_t *ret_claims, struct bawn_error *err);
+/* Bytes in the private directories, which are file systems of their own each. */
+uint64_t bawn_wall_outer_scratch(const struct bawn_plan *plan);
+/* What is hidden cannot be opened; call without capabilities. */
+int bawn_wall_outer_hidden(const struct bawn_plan *plan, struct bawn_error *err);

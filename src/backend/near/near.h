@@ -5,7 +5,7 @@
  * Walls whose mounts and namespaces another program builds on this kernel: bubblewrap, nsjail, the
  * container engines. That program, the tool, starts our own stage inside, `bawn-inside`, which is
  * the same init as native's (native/init.h) with BAWN_TIER_NEAR: it checks what the tool was asked
- * for, adds what only we can (one private space, no-exec, the network's listeners, Landlock, system
+ * for, adds what only we can (no-exec, the network's listeners, Landlock, system
  * call filter, broker, meter) and speaks init's protocol with the host process.
  *
  *   host process ── tool ── bawn-inside (pid 1 of its namespace) ── command
@@ -23,7 +23,7 @@
 #include "backend/native/scratch.h"
 #include "base/arena.h"
 
-#define BAWN_NEAR_FDS_MAX 64
+#define BAWN_NEAR_FDS_MAX 512 /* hidden files take one each */
 
 /* What a tool's builders are told. Strings and descriptors belong to the caller. */
 struct bawn_near_job {
@@ -31,17 +31,19 @@ struct bawn_near_job {
 	const char *program; /* the tool, absolute */
 	const char *inside;  /* bawn-inside on the host, absolute */
 	int inside_fd;       /* the same, open: can be run as /proc/self/fd/N */
-	const char *socket;  /* bawn-inside's argument after "near": "fd:N". With by_path it is the
-				builder that says "unix:PATH", with the path inside of `dir`/socket */
-	const char *dir;     /* by_path: the private directory of the run (0700), to be bound; else NULL */
-	const char *id;      /* a name for this run that nobody else has: [a-z0-9-]+ */
+	const char
+		*socket; /* bawn-inside's argument after "near": "fd:N". With by_path it is the
+			    builder that says "unix:PATH", with the path inside of `dir`/socket */
+	const char
+		*dir; /* by_path: the private directory of the run (0700), to be bound; else NULL */
+	const char *id; /* a name for this run that nobody else has: [a-z0-9-]+ */
 };
 
 /* A command line in the making. The first failure sticks (as in base/buf.h). */
 struct bawn_near_args {
 	struct bawn_arena *a;
-	struct bawn_strlist argv;     /* argv[0] is the program's path; set by the caller */
-	int fds[BAWN_NEAR_FDS_MAX];   /* inherited by the tool under the same number; owned here */
+	struct bawn_strlist argv;   /* argv[0] is the program's path; set by the caller */
+	int fds[BAWN_NEAR_FDS_MAX]; /* inherited by the tool under the same number; owned here */
 	size_t n_fds;
 	int failed; /* 0 or a negative errno */
 };
@@ -57,10 +59,10 @@ struct bawn_tool {
 	const char *program; /* looked for along PATH, then in the usual system directories */
 	const char *remedy;  /* what to do when it is not there */
 	const char *walls;   /* what it builds, for people: "bubblewrap: namespaces (…)" */
-	bool by_path;        /* bawn-inside connects to `dir`/socket; else it inherits a descriptor */
-	bool follow_parent;  /* it stays as bawn-inside's parent: who loses it may die */
-	bool cgroups;        /* it runs in control groups of ours; else limits are its own matter */
-	int setup_ms;        /* how long it may take until bawn-inside answers; 0: the usual */
+	bool by_path; /* bawn-inside connects to `dir`/socket; else it inherits a descriptor */
+	bool follow_parent; /* it stays as bawn-inside's parent: who loses it may die */
+	bool cgroups;       /* it runs in control groups of ours; else limits are its own matter */
+	int setup_ms;       /* how long it may take until bawn-inside answers; 0: the usual */
 
 	/* The command line that ends with "bawn-inside near SOCKET". */
 	int (*build)(const struct bawn_near_job *job, struct bawn_near_args *args,
@@ -101,9 +103,13 @@ int bawn_near_signal(struct bawn_instance *in, int signo, struct bawn_error *err
 void bawn_near_usage(struct bawn_instance *in, struct bawn_usage *ret);
 void bawn_near_destroy(struct bawn_instance *in);
 
-/* Find the tool: its absolute path in `dst`, or -ENOENT with BAWN_ERR_UNSUPPORTED and the remedy. */
+/* Find the tool: its absolute path in `dst`, or -ENOENT with BAWN_ERR_UNSUPPORTED and the remedy.
+ */
 int bawn_near_find(const struct bawn_tool *tool, char *dst, size_t size, struct bawn_error *err);
 /* Probe by doing: the version from "PROGRAM --version", then a wall around nothing with `be`. With
  * `image` (may be NULL) in the plan's options. */
 int bawn_near_probe(const struct bawn_backend *be, const struct bawn_tool *tool, const char *image,
 	struct bawn_probe *ret, struct bawn_error *err);
+
+/* The tools; outside of their own files only for tests of their command lines. */
+extern const struct bawn_tool bawn_tool_bwrap;

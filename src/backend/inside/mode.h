@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What bawn-inside can be: one function per mode, one file each. `argv` are the words after the
+ * mode's name, ended by NULL. A mode returns only when it could not begin, with the exit status; it
+ * may say why on stderr, which the tool's host process keeps.
+ */
+struct bawn_inside_mode {
+	const char *name;
+	const char *usage;
+	int (*run)(char *const *argv);
+};
+
+/* near.c: behind another program's wall on this kernel. "fd:N" or "unix:PATH": the socket. */
+int bawn_inside_near(char *const *argv);

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The wall that another program has begun, see wall.h. What that program was asked for is looked at
+ * and not believed; what it cannot do (no-exec, masks in /proc, numbers of files) is done
+ * here, with the rights over its own namespaces that it has given us.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "backend/native/mountfs.h"
+#include "backend/native/wall.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/sys.h"
+
+/* ---- namespaces ---- */
+
+static const char *const ns_files[BAWN_NS_COUNT] = {
+	[BAWN_NS_PID] = "/proc/self/ns/pid",
+	[BAWN_NS_MNT] = "/proc/self/ns/mnt",
+	[BAWN_NS_NET] = "/proc/self/ns/net",
+	[BAWN_NS_IPC] = "/proc/self/ns/ipc",
+};
+
+static uint64_t namespace_of(enum bawn_ns ns)
+{
+	struct stat st;
+
+	return stat(ns_files[ns], &st) < 0 ? 0 : (uint64_t)st.st_ino;
+}
+
+void bawn_namespaces(uint64_t ret[BAWN_NS_COUNT])
+{
+	for (unsigned i = 0; i < BAWN_NS_COUNT; i++)
+		ret[i] = namespace_of((enum bawn_ns)i);
+}
+
+/* What cannot be told is not ours. */
+static bool is_own(const uint64_t host[BAWN_NS_COUNT], enum bawn_ns ns)
+{
+	uint64_t here = namespace_of(ns);
+
+	return here && host[ns] && here != host[ns];
+}
+
+int bawn_wall_outer_check(const uint64_t host[BAWN_NS_COUNT], struct bawn_error *err)
+{
+	static const enum bawn_ns wanted[] = {BAWN_NS_PID, BAWN_NS_MNT, BAWN_NS_IPC};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		if (!is_own(host, wanted[i]))
+			return bawn_fail(err, BAWN_ERR_BACKEND, -EPERM,
+				"'%s' is the host's or cannot be told",
+				ns_files[wanted[i]] + strlen("/proc/self/"));
+	if (getpid() != 1)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -EPERM,
+			"not the first process of the pid namespace");
+	return 0;
+}
+
+/* Something that needs power over the mounts and changes nothing. */
+static bool has_power(void)
+{
+	struct mount_attr private = {.propagation = MS_PRIVATE};
+	struct ifreq ifr = {.ifr_name = "lo"};
+	_cleanup_close_ int fd = -1;
+
+	if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &private, sizeof(private)) < 0)
+		return false;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	return fd >= 0 && ioctl(fd, SIOCGIFFLAGS, &ifr) == 0 && ioctl(fd, SIOCSIFFLAGS, &ifr) == 0;
+}
+
+int bawn_wall_outer_power(uid_t uid, gid_t gid, bool *ret_power, struct bawn_error *err)
+{
+	int r;
+
+	*ret_power = has_power();
+	if (*ret_power)
+		return 0;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET) < 0)
+		return 0;
+	r = bawn_wall_identity(uid, gid, err);
+	*ret_power = r == 0 && has_power();
+	return r;
+}
+
+/* ---- the network ---- */
+
+static int check_interface(int fd, const char *name, struct bawn_error *err)
+{
+	struct ifreq ifr = {0};
+
+	(void)snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
+	if (!strcmp(name, "lo") || ioctl(fd, SIOCGIFFLAGS, &ifr) < 0 || !(ifr.ifr_flags & IFF_UP))
+		return 0;
+	return bawn_fail(err, BAWN_ERR_BACKEND, -EPERM,
+		"there is a network interface '%s' inside, which leads around every rule", name);
+}
+
+int bawn_wall_outer_network(const uint64_t host[BAWN_NS_COUNT], struct bawn_error *err)
+{
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct if_nameindex *all;
+	int r = 0;
+
+	if (!is_own(host, BAWN_NS_NET))
+		return bawn_fail(err, BAWN_ERR_BACKEND, -EPERM, "the network is the host's");
+	all = if_nameindex();
+	if (fd < 0 || !all)
+		r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot list interfaces: %m");
+	for (size_t i = 0; r == 0 && all[i].if_name; i++)
+		r = check_interface(fd, all[i].if_name, err);
+	if (all)
+		if_freenameindex(all);
+	return r;
+}
+
+/* ---- mounts: finish ---- */
+
+static int attach(int tree, const char *dst, struct bawn_error *err)
+{
+	if (move_mount(tree, "", AT_FDCWD, dst, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot attach '%s': %m", dst);
+	return 0;
+}
+
+/* A flood of empty files takes memory too: as many as root.c grants. */
+static int limit_inodes(const struct bawn_plan *plan, const char *dst, struct bawn_error *err)
+{
+	_cleanup_close_ int fd = -1;
+	char inodes[32];
+
+	if (plan->limits.disk == BAWN_UNLIMITED)
+		return 0;
+	bawn_mount_inodes(plan->limits.disk, inodes);
+	fd = fspick(AT_FDCWD, dst, FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT);
+	if (fd < 0 || fsconfig(fd, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) < 0 ||
+		fsconfig(fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno,
+			"cannot limit the number of files in '%s': %m", dst);
+	return 0;
+}
+
+static int mask(const struct bawn_proc_mask *m, struct bawn_error *err)
+{
+	static const char *const nothing[] = {"mode", "0", "size", "4k", NULL};
+	const unsigned attrs = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC;
+	_cleanup_close_ int tree = m->dir ? bawn_mount_new("tmpfs", nothing, attrs, err)
+					  : bawn_mount_clone(AT_FDCWD, "/dev/null", attrs);
+
+	if (tree < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot mask '%s'", m->path);
+	return attach(tree, m->path, err);
+}
+
+static int finish_proc(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	struct mount_attr ro = {.attr_set = MOUNT_ATTR_RDONLY};
+	int r = 0;
+
+	if (plan->n_no_exec)
+		(void)bawn_write_small(AT_FDCWD, "/proc/sys/vm/memfd_noexec", "1");
+	for (const struct bawn_proc_mask *m = bawn_proc_masked; r == 0 && m->path; m++)
+		if (access(m->path, F_OK) == 0)
+			r = mask(m, err);
+	if (r == 0 && mount_setattr(AT_FDCWD, "/proc", 0, &ro, sizeof(ro)) < 0)
+		r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make /proc read-only: %m");
+	return r;
+}
+
+/* Terminals of our own, where the tool has left an empty place for them. */
+static int finish_pts(struct bawn_error *err)
+{
+	static const char *const options[] = {"ptmxmode", "0666", "mode", "0600", NULL};
+	_cleanup_close_ int pts = -1;
+
+	if (access("/dev/pts/ptmx", F_OK) == 0)
+		return 0;
+	pts = bawn_mount_new("devpts", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+	return pts < 0 ? pts : attach(pts, "/dev/pts", err);
+}
+
+/* ---- mounts: look ---- */
+
+/* The record of the plan that decides about what is at `path`: the last one at or above it. */
+static const struct bawn_mount *ruler(const struct bawn_plan *plan, const char *path)
+{
+	const struct bawn_mount *best = NULL;
+
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct bawn_mount *m = &plan->mounts[i];
+
+		if (m->kind != BAWN_MNT_SYMLINK && bawn_path_under(path, m->dst) &&
+			(!best || strlen(m->dst) >= strlen(best->dst)))
+			best = m;
+	}
+	return best;
+}
+
+/* mountinfo writes space, tab, newline and backslash as \ooo. */
+static void unescape(char *s)
+{
+	char *out = s;
+
+	for (; *s; out++) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
+			s[3] >= '0' && s[3] <= '7') {
+			*out = (char)((s[1] - '0') * 64 + (s[2] - '0') * 8 + (s[3] - '0'));
+			s += 4;
+		} else {
+			*out = *s++;
+		}
+	}
+	*out = '\0';
+}
+
+static int tighten(const char *path, uint64_t attrs, struct bawn_error *err)
+{
+	struct mount_attr attr = {.attr_set = attrs};
+
+	if (mount_setattr(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &attr, sizeof(attr)) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot tighten '%s': %m", path);
+	return 0;
+}
+
+struct view {
+	const struct bawn_plan *plan;
+	bool power;
+	bool exec_holds; /* every no-exec mount is one */
+};
+
+static int check_mount(struct view *v, const char *path, struct bawn_error *err)
+{
+	const struct bawn_mount *m = ruler(v->plan, path);
+	struct statvfs st;
+	int r = 0;
+
+	if (!m || (!m->dst[1] && (bawn_path_under(path, "/dev") || bawn_path_under(path, "/proc"))))
+		return 0;           /* those two are nobody's but ours */
+	if (statvfs(path, &st) < 0) /* covered by another, or hidden: nobody gets there */
+		return 0;
+	if (m->kind == BAWN_MNT_RO && !(st.f_flag & ST_RDONLY))
+		return bawn_fail(err, BAWN_ERR_BACKEND, -EPERM, "'%s' is not read-only", path);
+	if (m->no_exec && !(st.f_flag & ST_NOEXEC)) {
+		r = v->power ? tighten(path, MOUNT_ATTR_NOEXEC, err) : 0;
+		v->exec_holds &= v->power;
+	}
+	return r;
+}
+
+static int check_line(struct view *v, char *line, struct bawn_error *err)
+{
+	char *save = NULL, *path = NULL;
+
+	for (int i = 0; i < 5; i++) /* the fifth word is the place */
+		path = strtok_r(i ? NULL : line, " ", &save);
+	if (!path)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "cannot read the list of mounts");
+	unescape(path);
+	return check_mount(v, path, err);
+}
+
+static int check_mounts(struct view *v, struct bawn_error *err)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+	_cleanup_close_ int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	char *save = NULL;
+	int r = fd < 0 ? -errno : bawn_read_all(fd, &b);
+
+	if (r < 0 || !b.data)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "cannot read the list of mounts");
+	r = 0;
+	for (char *line = strtok_r(b.data, "\n", &save); r == 0 && line;
+		line = strtok_r(NULL, "\n", &save))
+		r = check_line(v, line, err);
+	/* what should be a mount of its own and is none shows nowhere in that list */
+	for (size_t i = 0; r == 0 && i < v->plan->n_mounts; i++) {
+		const struct bawn_mount *m = &v->plan->mounts[i];
+
+		if (m->kind == BAWN_MNT_RO || m->no_exec)
+			r = check_mount(v, m->dst, err);
+	}
+	return r;
+}
+
+static int finish_mounts(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == BAWN_MNT_SCRATCH)
+			r = limit_inodes(plan, plan->mounts[i].dst, err);
+	if (r == 0)
+		r = finish_proc(plan, err);
+	return r < 0 ? r : finish_pts(err);
+}
+
+/* Every private directory is a file system that is not larger than it may be. */
+static bool is_disk_limited(const struct bawn_plan *plan)
+{
+	struct statvfs st;
+
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == BAWN_MNT_SCRATCH &&
+			(statvfs(plan->mounts[i].dst, &st) < 0 ||
+				(uint64_t)st.f_blocks * st.f_frsize > plan->limits.disk))
+			return false;
+	return true;
+}
+
+uint64_t bawn_wall_outer_scratch(const struct bawn_plan *plan)
+{
+	struct statvfs st;
+	uint64_t used = 0;
+
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == BAWN_MNT_SCRATCH &&
+			statvfs(plan->mounts[i].dst, &st) == 0)
+			used += (uint64_t)(st.f_blocks - st.f_bfree) * st.f_frsize;
+	return used;
+}
+
+int bawn_wall_outer_mounts(
+	const struct bawn_plan *plan, bool power, uint32_t *ret_claims, struct bawn_error *err)
+{
+	struct view v = {.plan = plan, .power = power, .exec_holds = true};
+	int r = power ? finish_mounts(plan, err) : 0;
+
+	if (r >= 0)
+		r = check_mounts(&v, err);
+	if (r < 0)
+		return r;
+	*ret_claims = (is_disk_limited(plan) ? (uint32_t)BAWN_CTL_LIMIT_DISK : 0) |
+		      (v.exec_holds ? (uint32_t)BAWN_CTL_FS_EXEC : 0);
+	return 0;
+}
+
+int bawn_wall_outer_hidden(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct bawn_mount *m = &plan->mounts[i];
+		_cleanup_close_ int fd = -1;
+
+		if (m->kind != BAWN_MNT_HIDE)
+			continue;
+		fd = open(m->dst, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+		if (fd >= 0)
+			return bawn_fail(err, BAWN_ERR_BACKEND, -EPERM, "'%s' can be read", m->dst);
+	}
+	return 0;
+}

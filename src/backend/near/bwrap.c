@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bubblewrap. Its options are a list of set-up operations, as the plan's mounts are: one for one.
+ * All capabilities over its own namespaces go to bawn-inside, which finishes the wall and gives
+ * them up. /dev is not bubblewrap's own (--dev), for which it would put us into yet another user
+ * namespace, without power over the mounts.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sys/stat.h>
+
+#include "backend/backends.h"
+#include "backend/near/near.h"
+#include "base/path.h"
+
+static const char *const nodes[] = {
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
+static const char *const links[][2] = {{"/proc/self/fd", "/dev/fd"},
+	{"/proc/self/fd/0", "/dev/stdin"}, {"/proc/self/fd/1", "/dev/stdout"},
+	{"/proc/self/fd/2", "/dev/stderr"}, {"pts/ptmx", "/dev/ptmx"}};
+
+static void add_dev(const struct bawn_plan *plan, bool whole, struct bawn_near_args *args)
+{
+	/* the host's own must not be touched */
+	bawn_near_add(args, "--perms", "0755", whole ? "--tmpfs" : "--dir", "/dev", NULL);
+	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
+		bawn_near_add(args, "--dev-bind", nodes[i], nodes[i], NULL);
+	if (plan->pty)
+		bawn_near_add(args, "--dev-bind", "/dev/tty", "/dev/tty", NULL);
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+		bawn_near_add(args, "--symlink", links[i][0], links[i][1], NULL);
+	bawn_near_add(args, "--perms", "0755", "--dir", "/dev/pts", NULL);
+}
+
+static void add_scratch(
+	const struct bawn_plan *plan, const struct bawn_mount *m, struct bawn_near_args *args)
+{
+	bawn_near_add(args, "--perms", m->src ? "0700" : "1777", NULL);
+	if (plan->limits.disk != BAWN_UNLIMITED) {
+		bawn_near_add(args, "--size", NULL);
+		bawn_near_addf(args, "%llu", (unsigned long long)plan->limits.disk);
+	}
+	bawn_near_add(args, "--tmpfs", m->dst, NULL);
+}
+
+/* What of the host is at `path` inside, by what was bound so far; NULL if nothing is. */
+static const char *source_of(
+	const struct bawn_plan *plan, size_t before, const char *path, struct bawn_arena *a)
+{
+	while (before-- > 0) {
+		const struct bawn_mount *m = &plan->mounts[before];
+
+		if (!bawn_path_under(path, m->dst) || m->kind == BAWN_MNT_SYMLINK)
+			continue;
+		if (m->kind != BAWN_MNT_RO && m->kind != BAWN_MNT_RW)
+			return NULL;
+		return bawn_path_join(
+			a, m->src, path + strlen(m->dst) + (path[strlen(m->dst)] == '/'));
+	}
+	return NULL;
+}
+
+/* An empty twin without any permission covers what is there. Where nothing is, bubblewrap would
+ * make a place for it, on the host. */
+static void add_hide(const struct bawn_plan *plan, size_t i, struct bawn_near_args *args)
+{
+	const char *dst = plan->mounts[i].dst;
+	const char *src = source_of(plan, i, dst, args->a);
+	struct stat st;
+	int fd;
+
+	if (!src || lstat(src, &st) < 0 || S_ISLNK(st.st_mode))
+		return;
+	bawn_near_add(args, "--perms", "0000", NULL);
+	if (S_ISDIR(st.st_mode)) {
+		bawn_near_add(args, "--tmpfs", dst, "--remount-ro", dst, NULL);
+		return;
+	}
+	fd = bawn_near_data(args, NULL, 0);
+	bawn_near_add(args, "--ro-bind-data", NULL);
+	bawn_near_addf(args, "%d", fd);
+	bawn_near_add(args, dst, NULL);
+}
+
+static void add_file(const struct bawn_mount *m, struct bawn_near_args *args)
+{
+	int fd = bawn_near_data(args, m->src, strlen(m->src));
+
+	bawn_near_add(args, "--perms", "0644", "--ro-bind-data", NULL);
+	bawn_near_addf(args, "%d", fd);
+	bawn_near_add(args, m->dst, NULL);
+}
+
+static void add_mount(const struct bawn_plan *plan, size_t i, struct bawn_near_args *args)
+{
+	const struct bawn_mount *m = &plan->mounts[i];
+
+	switch (m->kind) {
+	case BAWN_MNT_RO:
+		bawn_near_add(
+			args, m->optional ? "--ro-bind-try" : "--ro-bind", m->src, m->dst, NULL);
+		break;
+	case BAWN_MNT_RW:
+	case BAWN_MNT_SOCKET:
+		bawn_near_add(args, m->optional ? "--bind-try" : "--bind", m->src, m->dst, NULL);
+		break;
+	case BAWN_MNT_DEVICE:
+		bawn_near_add(
+			args, m->optional ? "--dev-bind-try" : "--dev-bind", m->src, m->dst, NULL);
+		break;
+	case BAWN_MNT_SCRATCH:
+		add_scratch(plan, m, args);
+		break;
+	case BAWN_MNT_SYMLINK:
+		bawn_near_add(args, "--symlink", m->src, m->dst, NULL);
+		break;
+	case BAWN_MNT_HIDE:
+		add_hide(plan, i, args);
+		break;
+	case BAWN_MNT_FILE:
+		add_file(m, args);
+		break;
+	}
+}
+
+static int bwrap_build(
+	const struct bawn_near_job *job, struct bawn_near_args *args, struct bawn_error *err)
+{
+	const struct bawn_plan *plan = job->plan;
+	bool whole = plan->n_mounts && !strcmp(plan->mounts[0].dst, "/");
+
+	(void)err;
+	bawn_near_add(args, "--unshare-all", "--unshare-user", "--die-with-parent", "--as-pid-1",
+		"--new-session", "--clearenv", "--cap-add", "ALL", "--hostname", plan->hostname,
+		NULL);
+	if (whole)
+		add_mount(plan, 0, args);
+	add_dev(plan, whole, args);
+	for (size_t i = whole ? 1 : 0; i < plan->n_mounts; i++)
+		add_mount(plan, i, args);
+	bawn_near_add(args, "--proc", "/proc", NULL);
+	if (!whole)
+		bawn_near_add(args, "--remount-ro", "/", NULL);
+	bawn_near_add(args, "--chdir", "/", "--", NULL);
+	bawn_near_addf(args, "/proc/self/fd/%d", job->inside_fd);
+	bawn_near_add(args, "near", job->socket, NULL);
+	return 0;
+}
+
+const struct bawn_tool bawn_tool_bwrap = {
+	.program = "bwrap",
+	.remedy = "apt-get install bubblewrap",
+	.walls = "bubblewrap: namespaces (user mount pid net ipc uts cgroup)",
+	.follow_parent = true,
+	.cgroups = true,
+	.build = bwrap_build,
+};
+
+static int bwrap_probe(struct bawn_probe *ret, struct bawn_error *err)
+{
+	return bawn_near_probe(&bawn_backend_bwrap, &bawn_tool_bwrap, NULL, ret, err);
+}
+
+static int bwrap_prepare(struct bawn_instance *in, const struct bawn_plan *plan, const int stdio[3],
+	struct bawn_error *err)
+{
+	return bawn_near_prepare(in, &bawn_tool_bwrap, plan, stdio, err);
+}
+
+const struct bawn_backend bawn_backend_bwrap = {
+	.abi = BAWN_BACKEND_ABI,
+	.name = "bwrap",
+	.aliases = "bubblewrap",
+	.summary = "bubblewrap's namespaces, our Landlock and seccomp inside",
+	.level = BAWN_LEVEL_PROCESS,
+	.strength = 50,
+	.tier = BAWN_TIER_NEAR,
+	.instance_size = sizeof(struct bawn_near),
+	.probe = bwrap_probe,
+	.prepare = bwrap_prepare,
+	.await = bawn_near_await,
+	.start = bawn_near_start,
+	.event = bawn_near_event,
+	.signal = bawn_near_signal,
+	.usage = bawn_near_usage,
+	.destroy = bawn_near_destroy,
+};

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See near.h. The command's own descriptors never pass through the tool: they go to bawn-inside
+ * over the socket, so that what the tool writes is its own and can be quoted when it fails.
+ */
+#include "backend/near/near.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "backend/inside/handover.h"
+#include "backend/native/hole.h"
+#include "backend/native/native.h"
+#include "backend/native/seccomp.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/libexec.h"
+#include "base/sys.h"
+
+#define INSIDE   "bawn-inside"
+#define SAID_MAX 4096 /* of what a tool says is looked at */
+
+static struct bawn_near *near_of(struct bawn_instance *in)
+{
+	return (struct bawn_near *)(void *)in;
+}
+
+/* ---- command lines ---- */
+
+void bawn_near_add(struct bawn_near_args *args, ...)
+{
+	va_list ap;
+	const char *s;
+
+	va_start(ap, args);
+	while ((s = va_arg(ap, const char *)))
+		if (bawn_strlist_add(args->a, &args->argv, s) < 0)
+			args->failed = -ENOMEM;
+	va_end(ap);
+}
+
+void bawn_near_addf(struct bawn_near_args *args, const char *fmt, ...)
+{
+	char *s = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&s, fmt, ap);
+	va_end(ap);
+	const char *copy = n < 0 ? NULL : bawn_arena_strdup(args->a, s);
+	free(s);
+	if (!copy || bawn_strlist_add(args->a, &args->argv, copy) < 0)
+		args->failed = -ENOMEM;
+}
+
+static int memory_file(const void *data, size_t len)
+{
+	_cleanup_close_ int fd = memfd_create("bawn", MFD_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = len ? bawn_write_all(fd, data, len) : 0;
+	if (r < 0)
+		return r;
+	return lseek(fd, 0, SEEK_SET) < 0 ? -errno : TAKE_FD(fd);
+}
+
+int bawn_near_data(struct bawn_near_args *args, const void *data, size_t len)
+{
+	int fd = args->n_fds < BAWN_NEAR_FDS_MAX ? memory_file(data, len) : -E2BIG;
+
+	if (fd < 0) {
+		args->failed = fd;
+		return -1;
+	}
+	args->fds[args->n_fds++] = fd;
+	return fd;
+}
+
+static void args_done(struct bawn_near_args *args)
+{
+	for (size_t i = 0; i < args->n_fds; i++)
+		(void)close(args->fds[i]);
+	args->n_fds = 0;
+}
+
+/* ---- finding things ---- */
+
+int bawn_near_find(const struct bawn_tool *tool, char *dst, size_t size, struct bawn_error *err)
+{
+	static const char usual[] = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+	const char *env = getenv("PATH"); /* NOLINT(concurrency-mt-unsafe): nobody changes it */
+	const char *const lists[] = {env ? env : "", usual};
+
+	for (size_t i = 0; i < 2; i++)
+		for (const char *p = lists[i]; *p; p += strcspn(p, ":"), p += *p == ':') {
+			int n = (int)strcspn(p, ":");
+
+			if (*p == '/' &&
+				(size_t)snprintf(dst, size, "%.*s/%s", n, p, tool->program) <
+					size &&
+				access(dst, X_OK) == 0)
+				return 0;
+		}
+	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP, "'%s' is not installed; %s",
+		tool->program, tool->remedy);
+}
+
+static int find_inside(struct bawn_near *n, struct bawn_near_job *job, struct bawn_error *err)
+{
+	char path[4096];
+
+	if (bawn_libexec_find(INSIDE, path, sizeof(path)) < 0)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"'%s' is neither beside this program nor in '%s'", INSIDE, BAWN_LIBEXECDIR);
+	job->inside = bawn_arena_strdup(n->arena, path);
+	job->inside_fd = open(path, O_PATH | O_CLOEXEC);
+	if (!job->inside || job->inside_fd < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot open '%s': %m", path);
+	return 0;
+}
+
+static int name_run(struct bawn_near *n, struct bawn_near_job *job, struct bawn_error *err)
+{
+	const char *run = getenv("XDG_RUNTIME_DIR"); /* NOLINT(concurrency-mt-unsafe): as above */
+	uint64_t r = 0;
+
+	if (getrandom(&r, sizeof(r), 0) != sizeof(r))
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "no random numbers: %m");
+	job->id = bawn_arena_printf(
+		n->arena, "bawn-%d-%012llx", getpid(), (unsigned long long)(r >> 16));
+	if (n->tool->by_path && job->id) {
+		if (!run || *run != '/' || strlen(run) > 60 || access(run, W_OK) < 0)
+			run = "/tmp";
+		job->dir = bawn_arena_printf(n->arena, "%s/%s", run, job->id);
+	}
+	if (!job->id || (n->tool->by_path && !job->dir))
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* ---- the parcel ---- */
+
+static int make_init(struct bawn_near *n, struct bawn_init *init, struct bawn_error *err)
+{
+	const struct bawn_plan *plan = init->plan;
+	int r = bawn_seccomp_base(n->arena, plan, &init->base, err);
+
+	if (r < 0)
+		return r;
+	if (!HOLE("guards"))
+		bawn_seccomp_notify(bawn_broker_mode(plan), &init->notify);
+	if (n->tool->cgroups)
+		r = bawn_cgroup_new(plan, &n->link.cgroup, &init->by_cgroup, err);
+	init->outer.follow_parent = n->tool->follow_parent;
+	init->outer.limits = n->tool->limits ? n->tool->limits(plan) : 0;
+	bawn_namespaces(init->outer.host_ns);
+	return r;
+}
+
+static int pack(struct bawn_near *n, const struct bawn_init *init, struct bawn_error *err)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+
+	bawn_handover_encode(init, &b);
+	n->parcel[3] = b.failed ? b.failed : memory_file(b.data, b.len);
+	for (int i = 0; i < 3; i++) {
+		n->parcel[i] = init->stdio[i] < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC)
+						  : fcntl(init->stdio[i], F_DUPFD_CLOEXEC, 3);
+		if (n->parcel[i] < 0)
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "cannot take descriptor %d: %m", i);
+	}
+	if (n->parcel[3] < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, n->parcel[3], "cannot pack the plan");
+	return 0;
+}
+
+static void drop_parcel(struct bawn_near *n)
+{
+	for (int i = 0; i < BAWN_PARCEL_FDS; i++) {
+		if (n->parcel[i] >= 0)
+			(void)close(n->parcel[i]);
+		n->parcel[i] = -1;
+	}
+}
+
+static int send_parcel(struct bawn_near *n, struct bawn_error *err)
+{
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(sizeof(n->parcel))];
+	} c = {.hdr = {.cmsg_len = CMSG_LEN(sizeof(n->parcel)),
+		       .cmsg_level = SOL_SOCKET,
+		       .cmsg_type = SCM_RIGHTS}};
+	struct bawn_parcel p = {.magic = BAWN_PARCEL_MAGIC};
+	struct iovec iov = {.iov_base = &p, .iov_len = sizeof(p)};
+	struct msghdr mh = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = c.buf,
+		.msg_controllen = sizeof(c.buf)};
+	struct stat st;
+	int on = 1;
+
+	if (fstat(n->parcel[3], &st) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot pack the plan: %m");
+	p.size = (uint32_t)st.st_size;
+	memcpy(CMSG_DATA(&c.hdr), n->parcel, sizeof(n->parcel));
+	/* its answer will say who it is */
+	if (setsockopt(n->link.sock, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
+		sendmsg(n->link.sock, &mh, MSG_NOSIGNAL) != sizeof(p))
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot hand the plan over: %m");
+	drop_parcel(n);
+	return 0;
+}
+
+/* ---- starting the tool ---- */
+
+static int listen_in(struct bawn_near *n, const char *dir, struct bawn_error *err)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+
+	(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/socket", dir);
+	n->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (n->listener < 0 ||
+		bind(n->listener, (const struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+		listen(n->listener, 1) < 0)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -errno, "cannot listen at '%s': %m", addr.sun_path);
+	return 0;
+}
+
+static void tool_main(const struct bawn_near *n, const struct bawn_near_args *args, int sock)
+	__attribute__((noreturn));
+static void tool_main(const struct bawn_near *n, const struct bawn_near_args *args, int sock)
+{
+	struct sigaction dfl = {.sa_handler = SIG_DFL};
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)sigaction(sig, &dfl, NULL);
+	(void)sigemptyset(&none);
+	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
+	(void)bawn_setsid(); /* a terminal's signals are for us to pass on */
+	if (n->link.cgroup && bawn_cgroup_enter(n->link.cgroup, false) < 0)
+		_exit(126);
+	if (dup2(n->said, 1) < 0 || dup2(n->said, 2) < 0)
+		_exit(126);
+	(void)close(0);
+	if (open("/dev/null", O_RDONLY) != 0)
+		_exit(126);
+	for (size_t i = 0; i < args->n_fds; i++)
+		(void)fcntl(args->fds[i], F_SETFD, 0);
+	if (sock >= 0)
+		(void)fcntl(sock, F_SETFD, 0);
+	bawn_exec(args->argv.v[0], args->argv.v, (const char *const *)environ);
+	(void)dprintf(2, "cannot run '%s': %m\n", args->argv.v[0]);
+	_exit(127);
+}
+
+static int spawn(
+	struct bawn_near *n, const struct bawn_near_args *args, int sock, struct bawn_error *err)
+{
+	n->link.pid = fork();
+	if (n->link.pid == 0)
+		tool_main(n, args, sock);
+	if (n->link.pid > 0)
+		n->link.pidfd = (int)syscall(SYS_pidfd_open, n->link.pid, 0);
+	if (n->link.pid < 0 || n->link.pidfd < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot start the tool: %m");
+	return 0;
+}
+
+static int keep(struct bawn_near *n, const struct bawn_near_job *job, struct bawn_error *err)
+{
+	struct bawn_near_args clean = {.a = n->arena};
+	int r;
+
+	if (!job->dir && !n->tool->clean)
+		return 0;
+	r = n->tool->clean ? n->tool->clean(job, &clean, err) : 0;
+	if (r >= 0 && clean.failed)
+		r = bawn_fail(err, BAWN_ERR_INTERNAL, clean.failed, "out of memory");
+	if (r < 0)
+		return r;
+	return bawn_keeper_start(job->dir, clean.argv.v, &n->keeper, err);
+}
+
+/* The socket: bawn-inside's end in *ret, or -1 when it is to connect. */
+static int make_socket(
+	struct bawn_near *n, struct bawn_near_job *job, int *ret, struct bawn_error *err)
+{
+	int pair[2];
+
+	*ret = -1;
+	if (job->dir)
+		return listen_in(n, job->dir, err);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a socket pair: %m");
+	n->link.sock = pair[0];
+	*ret = pair[1];
+	job->socket = bawn_arena_printf(n->arena, "fd:%d", pair[1]);
+	return job->socket ? send_parcel(n, err)
+			   : bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+}
+
+static int start_tool(struct bawn_near *n, struct bawn_near_job *job, struct bawn_error *err)
+{
+	_cleanup_(args_done) struct bawn_near_args args = {.a = n->arena};
+	_cleanup_close_ int sock = -1;
+	_cleanup_close_ int inside = job->inside_fd;
+	int r = keep(n, job, err);
+
+	if (r >= 0)
+		r = make_socket(n, job, &sock, err);
+	if (r < 0)
+		return r;
+	n->said = memfd_create("said", MFD_CLOEXEC);
+	if (n->said < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a memory file: %m");
+	args.fds[args.n_fds++] = TAKE_FD(inside);
+	bawn_near_add(&args, job->program, NULL);
+	r = n->tool->build(job, &args, err);
+	if (r >= 0 && args.failed)
+		r = bawn_fail(err, BAWN_ERR_PLAN, args.failed,
+			"the command line for '%s' cannot be made", n->tool->program);
+	return r < 0 ? r : spawn(n, &args, sock, err);
+}
+
+int bawn_near_prepare(struct bawn_instance *in, const struct bawn_tool *tool,
+	const struct bawn_plan *plan, const int stdio[3], struct bawn_error *err)
+{
+	struct bawn_near *n = near_of(in);
+	struct bawn_init init = {.plan = bawn_holes_in(plan),
+		.stdio = {stdio[0], stdio[1], stdio[2]},
+		.uid = geteuid(),
+		.gid = getegid()};
+	struct bawn_near_job job = {.plan = init.plan, .inside_fd = -1};
+	char program[4096];
+	int r;
+
+	n->tool = tool;
+	n->keeper = BAWN_SCRATCH_NONE;
+	n->listener = n->said = -1;
+	for (int i = 0; i < BAWN_PARCEL_FDS; i++)
+		n->parcel[i] = -1;
+	n->arena = bawn_arena_new();
+	r = bawn_link_open(&n->link, in, init.plan, err);
+	if (r < 0)
+		return r;
+	if (!n->arena)
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	n->link.find_init = true;
+	(void)snprintf(in->walls, sizeof(in->walls),
+		"%s, Landlock ABI %d, seccomp, rlimits, metering", tool->walls,
+		bawn_landlock_abi());
+	r = bawn_near_find(tool, program, sizeof(program), err);
+	job.program = program;
+	if (r >= 0)
+		r = name_run(n, &job, err);
+	if (r >= 0)
+		r = make_init(n, &init, err);
+	if (r >= 0)
+		r = pack(n, &init, err);
+	if (r >= 0)
+		r = find_inside(n, &job, err);
+	return r < 0 ? r : start_tool(n, &job, err);
+}
+
+/* ---- waiting for bawn-inside ---- */
+
+static int explain(struct bawn_near *n, struct bawn_error *err)
+{
+	char said[SAID_MAX] = "";
+	off_t end = lseek(n->said, 0, SEEK_END);
+	off_t from = end > (off_t)sizeof(said) - 1 ? end - (off_t)sizeof(said) + 1 : 0;
+	ssize_t len = pread(n->said, said, sizeof(said) - 1, from);
+	char *last;
+
+	said[len > 0 ? len : 0] = '\0';
+	while (len > 0 && said[len - 1] == '\n')
+		said[--len] = '\0';
+	if (n->tool->explain)
+		return n->tool->explain(n->link.plan, said, err);
+	last = strrchr(said, '\n');
+	return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "%s failed: %.300s", n->tool->program,
+		*said ? (last ? last + 1 : said) : "it said nothing");
+}
+
+/* bawn-inside connects, or the tool ends without it. */
+static int await_connection(struct bawn_near *n, int timeout_ms, struct bawn_error *err)
+{
+	struct pollfd fds[2] = {
+		{.fd = n->listener, .events = POLLIN}, {.fd = n->link.pidfd, .events = POLLIN}};
+	int r;
+
+	do
+		r = poll(fds, 2, timeout_ms);
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ETIMEDOUT,
+			"%s did not start the sandbox in time", n->tool->program);
+	if (!fds[0].revents)
+		return explain(n, err);
+	n->link.sock = accept4(n->listener, NULL, NULL, SOCK_CLOEXEC);
+	if (n->link.sock < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot accept: %m");
+	(void)close(n->listener);
+	n->listener = -1;
+	return send_parcel(n, err);
+}
+
+int bawn_near_await(struct bawn_instance *in, struct bawn_error *err)
+{
+	struct bawn_near *n = near_of(in);
+	int timeout = n->tool->setup_ms ? n->tool->setup_ms : BAWN_SETUP_MS;
+	int r = n->listener >= 0 ? await_connection(n, timeout, err) : 0;
+
+	if (r < 0)
+		return r;
+	r = bawn_link_await(&n->link, timeout, err);
+	if (r == -EPIPE) { /* gone without a word: what it had to say is with the tool's */
+		(void)poll(&(struct pollfd){.fd = n->link.pidfd, .events = POLLIN}, 1, 1000);
+		return explain(n, err);
+	}
+	return r < 0 ? r : bawn_link_watch(&n->link, err);
+}
+
+/* ---- the rest is the link's ---- */
+
+int bawn_near_start(struct bawn_instance *in, struct bawn_error *err)
+{
+	return bawn_link_start(&near_of(in)->link, err);
+}
+
+int bawn_near_event(struct bawn_instance *in, struct bawn_event *ret, struct bawn_error *err)
+{
+	struct bawn_near *n = near_of(in);
+	int r = bawn_link_event(&n->link, ret, err);
+
+	n->over |= ret->kind == BAWN_EV_ENDED;
+	return r;
+}
+
+int bawn_near_signal(struct bawn_instance *in, int signo, struct bawn_error *err)
+{
+	return bawn_link_signal(&near_of(in)->link, signo, err);
+}
+
+void bawn_near_usage(struct bawn_instance *in, struct bawn_usage *ret)
+{
+	bawn_link_usage(&near_of(in)->link, ret);
+}
+
+void bawn_near_destroy(struct bawn_instance *in)
+{
+	struct bawn_near *n = near_of(in);
+
+	if (!n->tool) /* prepare was never called */
+		return;
+	bawn_link_close(&n->link);
+	drop_parcel(n);
+	if (n->listener >= 0)
+		(void)close(n->listener);
+	if (n->said >= 0)
+		(void)close(n->said);
+	if (n->over)
+		bawn_keeper_dismiss(&n->keeper);
+	else
+		bawn_scratch_done(&n->keeper);
+	n->arena = bawn_arena_free(n->arena);
+}
+
+/* ---- probing ---- */
+
+/* The first line that "PROGRAM --version" prints. */
+static void read_version(const char *program, char *dst, size_t size)
+{
+	char *const argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--version", NULL};
+	_cleanup_close_ int out = memfd_create("version", MFD_CLOEXEC);
+	posix_spawn_file_actions_t files;
+	pid_t pid = 0;
+	ssize_t n;
+
+	if (out < 0 || posix_spawn_file_actions_init(&files))
+		return;
+	if (posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDWR, 0) == 0 &&
+		posix_spawn_file_actions_adddup2(&files, out, 1) == 0 &&
+		posix_spawn_file_actions_adddup2(&files, out, 2) == 0 &&
+		posix_spawn(&pid, program, &files, NULL, argv, environ) == 0)
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	(void)posix_spawn_file_actions_destroy(&files);
+	n = pread(out, dst, size - 1, 0);
+	dst[n > 0 ? n : 0] = '\0';
+	dst[strcspn(dst, "\n")] = '\0';
+}
+
+int bawn_near_probe(const struct bawn_backend *be, const struct bawn_tool *tool, const char *image,
+	struct bawn_probe *ret, struct bawn_error *err)
+{
+	struct bawn_error why = {0};
+	char program[4096];
+
+	(void)err;
+	*ret = (struct bawn_probe){0};
+	if (bawn_near_find(tool, program, sizeof(program), &why) < 0) {
+		(void)snprintf(
+			ret->reason, sizeof(ret->reason), "'%s' is not installed", tool->program);
+		(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s", tool->remedy);
+		return 0;
+	}
+	read_version(program, ret->version, sizeof(ret->version));
+	return bawn_probe_by_doing(be, image, ret);
+}
