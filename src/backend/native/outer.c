@@ -143,11 +143,14 @@ static int attach(int tree, const char *dst, struct bawn_error *err)
 static int limit_inodes(const struct bawn_plan *plan, const char *dst, struct bawn_error *err)
 {
 	_cleanup_close_ int fd = -1;
+	struct statvfs st;
 	char inodes[32];
 
 	if (plan->limits.disk == BAWN_UNLIMITED)
 		return 0;
 	bawn_mount_inodes(plan->limits.disk, inodes);
+	if (statvfs(dst, &st) == 0 && st.f_files <= strtoull(inodes, NULL, 10))
+		return 0; /* the tool has done it */
 	fd = fspick(AT_FDCWD, dst, FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT);
 	if (fd < 0 || fsconfig(fd, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) < 0 ||
 		fsconfig(fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)

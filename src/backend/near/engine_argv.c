@@ -11,6 +11,7 @@
 
 #include <sys/stat.h>
 
+#include "backend/native/mountfs.h"
 #include "backend/near/engine.h"
 #include "base/io.h"
 #include "base/path.h"
@@ -187,7 +188,7 @@ static const char *make_own(const struct line *l, const char *name, const char *
 static int add_tmpfs(const struct line *l, const struct bawn_mount *m, struct bawn_error *err)
 {
 	const struct bawn_plan *plan = l->job->plan;
-	char size[40] = "";
+	char size[80] = "", inodes[32];
 
 	if (strchr(m->dst, ':'))
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
@@ -197,9 +198,11 @@ static int add_tmpfs(const struct line *l, const struct bawn_mount *m, struct ba
 		bawn_near_add(l->args, m->dst, NULL);
 		return 0;
 	}
-	if (plan->limits.disk != BAWN_UNLIMITED)
-		(void)snprintf(
-			size, sizeof(size), ",size=%llu", (unsigned long long)plan->limits.disk);
+	if (plan->limits.disk != BAWN_UNLIMITED) {
+		bawn_mount_inodes(plan->limits.disk, inodes);
+		(void)snprintf(size, sizeof(size), ",size=%llu,nr_inodes=%s",
+			(unsigned long long)plan->limits.disk, inodes);
+	}
 	if (m->src && l->kind == BAWN_ENGINE_DOCKER)
 		bawn_near_addf(l->args, "%s:rw,nosuid,nodev,%s,mode=0700,uid=%u,gid=%u%s", m->dst,
 			m->no_exec ? "noexec" : "exec", l->host->uid, l->host->gid, size);
@@ -362,6 +365,10 @@ static int add_security(const struct line *l, struct bawn_error *err)
 	const char *path;
 
 	bawn_near_add(l->args, "--network", "none", "--cap-drop", "ALL", NULL);
+	/* without it root cannot be root in a user namespace of its own, where the stage goes first
+	 * and which the capability does not reach out of; the stage drops it before the command */
+	if (l->host->uid == 0 && l->kind != BAWN_ENGINE_APPLE)
+		bawn_near_add(l->args, "--cap-add", "SETFCAP", NULL);
 	if (!l->job->plan->backend.image_writable || !l->job->plan->backend.image)
 		bawn_near_add(l->args, "--read-only", NULL);
 	if (l->kind == BAWN_ENGINE_APPLE) {

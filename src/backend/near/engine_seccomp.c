@@ -22,10 +22,12 @@ static const struct {
 #undef NEW
 };
 
-/* Namespaces, their mounts and name, and what the broker does to its callers. */
+/* Namespaces, their mounts and name, what the broker does to its callers, and calls whose arguments
+ * only the real filter can look at. */
 static const char *const stage[] = {"clone3", "fsconfig", "fsmount", "fsopen", "mount",
-	"mount_setattr", "move_mount", "open_tree", "pidfd_getfd", "pivot_root", "process_vm_readv",
-	"sethostname", "setns", "socket", "socketpair", "umount2", "unshare", NULL};
+	"mount_setattr", "move_mount", "open_tree", "pidfd_getfd", "personality", "pivot_root",
+	"prlimit64", "process_vm_readv", "sethostname", "setns", "socket", "socketpair", "umount2",
+	"unshare", NULL};
 
 static void add(struct bawn_buf *b, bool *first, const char *name)
 {
