@@ -21,6 +21,8 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 
+#define TOOL_MS 5000 /* how long a tool may take to end once nothing is left inside */
+
 int bawn_link_open(struct bawn_link *l, struct bawn_instance *in, const struct bawn_plan *plan,
 	struct bawn_error *err)
 {
@@ -229,23 +231,40 @@ void bawn_link_kill(struct bawn_link *l)
 
 	if (l->pid <= 0 || l->reaped)
 		return;
+	if (l->find_init && l->init_fd < 0) /* the end of the socket is the end of it */
+		return;
 	if (l->by_order && send(l->sock, &order, sizeof(order), MSG_NOSIGNAL) == sizeof(order))
 		return;
 	/* a tool that waits for init ends with it, and only then is all of it over */
 	(void)bawn_pidfd_send_signal(l->init_fd >= 0 ? l->init_fd : l->pidfd, SIGKILL);
 }
 
+/* 1 once the process has ended, 0 if it has not in time. */
+static int await_end(int pidfd, int timeout_ms)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+	int r;
+
+	do
+		r = poll(&p, 1, timeout_ms);
+	while (r < 0 && errno == EINTR);
+	return r;
+}
+
 /* Until nothing is left: the end of init is the end of its pid namespace. */
 static void reap(struct bawn_link *l)
 {
-	struct pollfd init = {.fd = l->init_fd, .events = POLLIN};
 	struct rusage ru = {0};
 	int status;
 
 	if (l->pid <= 0 || l->reaped)
 		return;
-	while (l->init_fd >= 0 && poll(&init, 1, -1) < 0 && errno == EINTR)
-		;
+	if (l->init_fd >= 0)
+		(void)await_end(l->init_fd, -1);
+	/* a tool that is killed cannot tidy up behind itself: only when it does not end with init
+	 */
+	if (l->find_init && await_end(l->pidfd, TOOL_MS) == 0)
+		(void)bawn_pidfd_send_signal(l->pidfd, SIGKILL);
 	while (wait4(l->pid, &status, 0, &ru) < 0 && errno == EINTR)
 		;
 	l->reaped = true;
