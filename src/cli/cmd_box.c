@@ -86,7 +86,7 @@ static void progress(void *data, const char *text, size_t len)
 	_cleanup_buf_ struct bawn_buf b = {0};
 	struct cli *cli = data;
 
-	if (!len)
+	if (!len || cli->json || !isatty(STDERR_FILENO))
 		return;
 	bawn_buf_puts(&b, "bawn: ");
 	bawn_buf_escape(&b, text, len);

@@ -14,3 +14,5 @@ struct bawn_inside_mode {
 
 /* near.c: behind another program's wall on this kernel. "fd:N" or "unix:PATH": the socket. */
 int bawn_inside_near(char *const *argv);
+/* wait.c: the first process of a box: reaps, until it is told to end. */
+int bawn_inside_wait(char *const *argv);

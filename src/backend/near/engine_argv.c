@@ -488,7 +488,8 @@ int bawn_engine_box_args(enum bawn_engine_kind kind, const struct bawn_engine_ho
 		return r;
 	add_runtime(&l);
 	bawn_near_add(args, "--detach", NULL);
-	r = add_common(&l, err);
+	/* runs hide with it what comes into being later */
+	r = make_own(&l, "none", "", 0, err) ? add_common(&l, err) : -EIO;
 	if (r < 0)
 		return r;
 	bawn_near_add(args, "wait", NULL);

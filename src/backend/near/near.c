@@ -137,20 +137,29 @@ static int find_inside(struct bawn_near *n, struct bawn_near_job *job, struct ba
 	return 0;
 }
 
-static int name_run(struct bawn_near *n, struct bawn_near_job *job, struct bawn_error *err)
+/* Where the private directory of a run is: in its box's, which is bound already, or by itself. */
+static const char *place_of(struct bawn_near *n, const struct bawn_near_job *job)
 {
 	const char *run = getenv("XDG_RUNTIME_DIR"); /* NOLINT(concurrency-mt-unsafe): as above */
+
+	if (job->plan->backend.box)
+		return bawn_arena_printf(
+			n->arena, "%s/run/%s", job->plan->backend.box_dir, job->id);
+	if (!run || *run != '/' || access(run, W_OK) < 0)
+		run = "/tmp";
+	return bawn_arena_printf(n->arena, "%s/%s", run, job->id);
+}
+
+static int name_run(struct bawn_near *n, struct bawn_near_job *job, struct bawn_error *err)
+{
 	uint64_t r = 0;
 
 	if (getrandom(&r, sizeof(r), 0) != sizeof(r))
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "no random numbers: %m");
 	job->id = bawn_arena_printf(
 		n->arena, "bawn-%d-%012llx", getpid(), (unsigned long long)(r >> 16));
-	if (n->tool->by_path && job->id) {
-		if (!run || *run != '/' || strlen(run) > 60 || access(run, W_OK) < 0)
-			run = "/tmp";
-		job->dir = bawn_arena_printf(n->arena, "%s/%s", run, job->id);
-	}
+	if (n->tool->by_path && job->id)
+		job->dir = place_of(n, job);
 	if (!job->id || (n->tool->by_path && !job->dir))
 		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 	return 0;
@@ -170,6 +179,7 @@ static int make_init(struct bawn_near *n, struct bawn_init *init, struct bawn_er
 	if (n->tool->cgroups)
 		r = bawn_cgroup_new(plan, &n->link.cgroup, &init->by_cgroup, err);
 	init->outer.follow_parent = n->tool->follow_parent;
+	init->outer.shared = n->link.by_order = plan->backend.box != NULL;
 	init->outer.limits = n->tool->limits ? n->tool->limits(plan) : 0;
 	bawn_namespaces(init->outer.host_ns);
 	return r;
@@ -233,17 +243,18 @@ static int send_parcel(struct bawn_near *n, struct bawn_error *err)
 
 /* ---- starting the tool ---- */
 
+/* By way of the directory's descriptor: an address holds only a short path. */
 static int listen_in(struct bawn_near *n, const char *dir, struct bawn_error *err)
 {
+	_cleanup_close_ int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 
-	(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/socket", dir);
+	(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/socket", at);
 	n->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (n->listener < 0 ||
+	if (at < 0 || n->listener < 0 ||
 		bind(n->listener, (const struct sockaddr *)&addr, sizeof(addr)) < 0 ||
 		listen(n->listener, 1) < 0)
-		return bawn_fail(
-			err, BAWN_ERR_BACKEND, -errno, "cannot listen at '%s': %m", addr.sun_path);
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot listen in '%s': %m", dir);
 	return 0;
 }
 
