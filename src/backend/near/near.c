@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -258,9 +259,10 @@ static int listen_in(struct bawn_near *n, const char *dir, struct bawn_error *er
 	return 0;
 }
 
-static void tool_main(const struct bawn_near *n, const struct bawn_near_args *args, int sock)
-	__attribute__((noreturn));
-static void tool_main(const struct bawn_near *n, const struct bawn_near_args *args, int sock)
+static void tool_main(const struct bawn_near *n, const struct bawn_near_args *args, int sock,
+	pid_t host) __attribute__((noreturn));
+static void tool_main(
+	const struct bawn_near *n, const struct bawn_near_args *args, int sock, pid_t host)
 {
 	struct sigaction dfl = {.sa_handler = SIG_DFL};
 	sigset_t none;
@@ -270,6 +272,9 @@ static void tool_main(const struct bawn_near *n, const struct bawn_near_args *ar
 	(void)sigemptyset(&none);
 	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 	(void)bawn_setsid(); /* a terminal's signals are for us to pass on */
+	/* one that only speaks to a daemon must not go on asking when nobody is left to listen */
+	if (n->tool->by_path && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != host))
+		_exit(126);
 	if (n->link.cgroup && bawn_cgroup_enter(n->link.cgroup, false) < 0)
 		_exit(126);
 	if (dup2(n->said, 1) < 0 || dup2(n->said, 2) < 0)
@@ -289,9 +294,11 @@ static void tool_main(const struct bawn_near *n, const struct bawn_near_args *ar
 static int spawn(
 	struct bawn_near *n, const struct bawn_near_args *args, int sock, struct bawn_error *err)
 {
+	pid_t host = getpid();
+
 	n->link.pid = fork();
 	if (n->link.pid == 0)
-		tool_main(n, args, sock);
+		tool_main(n, args, sock, host);
 	if (n->link.pid > 0)
 		n->link.pidfd = (int)syscall(SYS_pidfd_open, n->link.pid, 0);
 	if (n->link.pid < 0 || n->link.pidfd < 0)
