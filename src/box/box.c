@@ -374,18 +374,28 @@ int bawn_box_swap(struct bawn_arena *a, struct bawn_box *b, const char *image,
 /* ---- all of them ---- */
 
 struct seen {
-	struct bawn_buf docker, podman; /* "NAME STATE" lines */
+	struct bawn_buf docker, podman; /* "NAME STATUS" lines */
 	bool no_docker, no_podman;
 };
 
 static void ask_states(const char *engine, struct bawn_buf *out, bool *failed)
 {
 	static const char *const words[] = {"ps", "--all", "--no-trunc", "--filter",
-		"name=bawn-box-", "--format", "{{.Names}} {{.State}}", NULL};
+		"name=bawn-box-", "--format", "{{.Names}} {{.Status}}", NULL};
 
 	*failed = box_engine(engine, words, out, NULL) < 0;
 	if (!*failed && !out->data)
 		bawn_buf_puts(out, "\n");
+}
+
+/* "Up 2 hours", "Up 2 hours (Paused)", "Paused", "Exited (0) 2 hours ago", "Created" */
+static const char *state_word(const char *status)
+{
+	size_t n = strcspn(status, "\n");
+
+	if (memmem(status, n, "Paused", 6))
+		return "paused";
+	return !strncmp(status, "Up", 2) ? "running" : "stopped";
 }
 
 static const char *state_of(const struct bawn_box *b, const struct bawn_buf *lines)
@@ -394,9 +404,7 @@ static const char *state_of(const struct bawn_box *b, const struct bawn_buf *lin
 
 	for (const char *p = lines->data; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
 		if (!strncmp(p, b->container, n) && p[n] == ' ')
-			return !strncmp(p + n + 1, "running", 7)  ? "running"
-			       : !strncmp(p + n + 1, "paused", 6) ? "paused"
-								  : "stopped";
+			return state_word(p + n + 1);
 	return "gone";
 }
 

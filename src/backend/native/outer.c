@@ -152,6 +152,8 @@ static int limit_inodes(const struct bawn_plan *plan, const char *dst, struct ba
 	if (statvfs(dst, &st) == 0 && st.f_files <= strtoull(inodes, NULL, 10))
 		return 0; /* the tool has done it */
 	fd = fspick(AT_FDCWD, dst, FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT);
+	if (fd < 0 && errno == EPERM)
+		return 0; /* another user namespace's: then the meter counts them */
 	if (fd < 0 || fsconfig(fd, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) < 0 ||
 		fsconfig(fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno,
@@ -364,6 +366,8 @@ static bool is_disk_limited(const struct bawn_plan *plan)
 	return true;
 }
 
+#define INODE_COST 1024u /* so that a flood of empty files is seen as well */
+
 uint64_t bawn_wall_outer_scratch(const struct bawn_plan *plan)
 {
 	struct statvfs st;
@@ -372,7 +376,8 @@ uint64_t bawn_wall_outer_scratch(const struct bawn_plan *plan)
 	for (size_t i = 0; i < plan->n_mounts; i++)
 		if (plan->mounts[i].kind == BAWN_MNT_SCRATCH &&
 			statvfs(plan->mounts[i].dst, &st) == 0)
-			used += (uint64_t)(st.f_blocks - st.f_bfree) * st.f_frsize;
+			used += (uint64_t)(st.f_blocks - st.f_bfree) * st.f_frsize +
+				(uint64_t)(st.f_files - st.f_ffree) * INODE_COST;
 	return used;
 }
 

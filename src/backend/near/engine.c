@@ -104,6 +104,7 @@ int bawn_engine_explain(
 	static const char *const full[] = {"no space left on device", "disk quota exceeded", NULL};
 	static const char *const runtime[] = {
 		"unknown or invalid runtime", "runtime not found", "is not a valid runtime", NULL};
+	static const char *const hybrid[] = {"cgroups in hybrid mode not supported", NULL};
 	static const char *const gone[] = {"no such container", "is not running",
 		"can only create exec sessions on running containers", NULL};
 	char words[300];
@@ -131,8 +132,12 @@ int bawn_engine_explain(
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"%s knows no runtime '%s' (enforcement.docker.runtime)", engine,
 			plan->backend.engine_runtime);
+	if (says(said, hybrid))
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"this host has control groups of both kinds, with which crun does not work; "
+			"'apt-get install runc', which does");
 	if (plan->backend.box && says(said, gone))
-		return bawn_fail(err, BAWN_ERR_BACKEND, -ESRCH, "the box does not run");
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ESRCH, "the box does not run; 'bawn box start' starts it");
 	return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "%s: %s", engine,
 		*words ? words : "it ended without a word");
 }

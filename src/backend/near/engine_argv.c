@@ -198,17 +198,19 @@ static int add_tmpfs(const struct line *l, const struct bawn_mount *m, struct ba
 		bawn_near_add(l->args, m->dst, NULL);
 		return 0;
 	}
-	if (plan->limits.disk != BAWN_UNLIMITED) {
-		bawn_mount_inodes(plan->limits.disk, inodes);
-		(void)snprintf(size, sizeof(size), ",size=%llu,nr_inodes=%s",
-			(unsigned long long)plan->limits.disk, inodes);
-	}
+	bawn_mount_inodes(plan->limits.disk, inodes);
+	if (plan->limits.disk != BAWN_UNLIMITED)
+		(void)snprintf(size, sizeof(size), ",size=%llu%s%s",
+			(unsigned long long)plan->limits.disk,
+			l->kind == BAWN_ENGINE_DOCKER ? ",nr_inodes=" : "",
+			l->kind == BAWN_ENGINE_DOCKER ? inodes : "");
 	if (m->src && l->kind == BAWN_ENGINE_DOCKER)
 		bawn_near_addf(l->args, "%s:rw,nosuid,nodev,%s,mode=0700,uid=%u,gid=%u%s", m->dst,
 			m->no_exec ? "noexec" : "exec", l->host->uid, l->host->gid, size);
-	else /* podman knows no uid there: the stage's own is the one that counts */
-		bawn_near_addf(l->args, "%s:rw,nosuid,nodev,%s,mode=1777%s", m->dst,
-			m->no_exec ? "noexec" : "exec", size);
+	else /* podman knows no uid there, and would copy what the image has */
+		bawn_near_addf(l->args, "%s:rw,nosuid,nodev,%s,mode=1777%s%s", m->dst,
+			m->no_exec ? "noexec" : "exec", size,
+			l->kind == BAWN_ENGINE_PODMAN ? ",notmpcopyup" : "");
 	return 0;
 }
 
@@ -285,7 +287,7 @@ static int add_mount(struct line *l, const struct bawn_mount *m, struct bawn_err
 	return -EINVAL;
 }
 
-/* Docker puts files of its own over these unless somebody else does: then they are the host's. */
+/* Engines put files of their own over these unless somebody else does: then they are the host's. */
 static int add_etc(const struct line *l, struct bawn_error *err)
 {
 	static const char *const files[] = {"/etc/hostname", "/etc/hosts", "/etc/resolv.conf"};
@@ -317,7 +319,7 @@ static int add_mounts(struct line *l, struct bawn_error *err)
 
 	for (size_t i = 0; r >= 0 && i < plan->n_mounts; i++)
 		r = add_mount(l, &plan->mounts[i], err);
-	if (r >= 0 && l->kind == BAWN_ENGINE_DOCKER)
+	if (r >= 0 && l->kind != BAWN_ENGINE_APPLE)
 		r = add_etc(l, err);
 	if (r < 0)
 		return r;
@@ -403,7 +405,7 @@ static void add_own_options(const struct line *l)
 	bawn_near_addf(l->args, "nproc=%llu:%llu", (unsigned long long)l->host->procs,
 		(unsigned long long)l->host->procs);
 	/* no files of its own below /run, /tmp and /var/tmp: those are in the plan */
-	bawn_near_add(l->args, "--read-only-tmpfs=false", "--no-hosts", "--no-hostname", NULL);
+	bawn_near_add(l->args, "--read-only-tmpfs=false", "--no-hosts", "--passwd=false", NULL);
 	if (l->host->keep_id)
 		bawn_near_add(l->args, "--userns", "keep-id", NULL);
 }

@@ -54,12 +54,13 @@ static bool is_hybrid(void)
 	       text[0] > ' ';
 }
 
-static uint64_t hard_limit(int what)
+/* podman lowers its own to 32768 processes before it sets the container's. */
+static uint64_t hard_limit(int what, uint64_t most)
 {
 	struct rlimit rl = {0};
 
-	if (getrlimit(what, &rl) < 0 || rl.rlim_max == RLIM_INFINITY)
-		return 1048576;
+	if (getrlimit(what, &rl) < 0 || rl.rlim_max > most)
+		return most;
 	return rl.rlim_max;
 }
 
@@ -70,8 +71,8 @@ void bawn_engine_look(enum bawn_engine_kind kind, struct bawn_engine_host *ret)
 	*ret = (struct bawn_engine_host){.uid = geteuid(),
 		.gid = getegid(),
 		.processors = n > 0 ? (unsigned)n : 1,
-		.files = hard_limit(RLIMIT_NOFILE),
-		.procs = hard_limit(RLIMIT_NPROC),
+		.files = hard_limit(RLIMIT_NOFILE, 1048576),
+		.procs = hard_limit(RLIMIT_NPROC, 32768),
 		.runtime = ""};
 	if (kind == BAWN_ENGINE_DOCKER && is_rootless_docker())
 		ret->uid = ret->gid = 0;
