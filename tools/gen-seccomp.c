@@ -88,6 +88,12 @@ int main(int argc, char *argv[])
 			 "#include <linux/filter.h>\n");
 	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
 		ok = ok && put_variants(f, bases[i].name, bases[i].profile);
+	ok = ok && put_base(f, "stage",
+			   &(struct bawn_seccomp_profile){.inet = true,
+				   .unix_sockets = true,
+				   .ipc = true,
+				   .broker = true,
+				   .stage = true});
 	ok = ok && put_notify(f, "notify_create", BAWN_BROKER_CREATE) &&
 	     put_notify(f, "notify_write", BAWN_BROKER_WRITE) &&
 	     put_notify(f, "notify_all", BAWN_BROKER_ALL);

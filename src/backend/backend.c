@@ -16,6 +16,7 @@ static const struct bawn_backend *const backends[] = {
 	&bawn_backend_apple_container,
 	&bawn_backend_native,
 	&bawn_backend_bwrap,
+	&bawn_backend_nsjail,
 	&bawn_backend_landlock,
 	&bawn_backend_path,
 	&bawn_backend_noop,

@@ -9,6 +9,7 @@ extern const struct bawn_backend bawn_backend_podman;
 extern const struct bawn_backend bawn_backend_apple_container;
 extern const struct bawn_backend bawn_backend_native;
 extern const struct bawn_backend bawn_backend_bwrap;
+extern const struct bawn_backend bawn_backend_nsjail;
 extern const struct bawn_backend bawn_backend_landlock;
 extern const struct bawn_backend bawn_backend_path;
 extern const struct bawn_backend bawn_backend_noop;

@@ -105,6 +105,9 @@ int bawn_image_look(struct bawn_arena *a, const struct bawn_image_options *o,
 /* Get or build. */
 int bawn_image_make(struct bawn_arena *a, const struct bawn_image_options *o,
 	const struct bawn_box_watch *watch, struct bawn_image *ret, struct bawn_error *err);
+/* Remove the one that was built of an earlier text, unless a box still uses it. */
+void bawn_image_tidy(
+	struct bawn_arena *a, const struct bawn_image_options *o, const struct bawn_image *im);
 /* Forget and remove it, and the one that was built before; the next one asked for is built. */
 int bawn_image_forget(struct bawn_arena *a, const struct bawn_image_options *o,
 	struct bawn_image *ret, struct bawn_error *err);

@@ -165,13 +165,23 @@ static int build_failed(
 static int build(const struct bawn_image_options *o, const struct bawn_image *im,
 	const struct bawn_box_watch *watch, struct bawn_error *err)
 {
-	const char *argv[24] = {o->engine, "build", "--file", im->dockerfile, "--tag", im->name,
-		"--label", BAWN_ENGINE_LABEL "=env", "--network", o->network ? o->network : "none",
+	const char *words[] = {"build", "--file", im->dockerfile, "--tag", im->name, "--label",
+		BAWN_ENGINE_LABEL "=env", "--network", o->network ? o->network : "none",
 		"--force-rm"};
+	const char *argv[24] = {o->engine};
 	struct bawn_engine_call c = {.argv = argv, .timeout_ms = BOX_BUILD_MS};
-	size_t n = 11;
+	struct bawn_engine_host host;
+	size_t n = 1;
 	int r;
 
+	bawn_engine_look(
+		!strcmp(o->engine, "podman") ? BAWN_ENGINE_PODMAN : BAWN_ENGINE_DOCKER, &host);
+	if (*host.runtime) {
+		argv[n++] = "--runtime";
+		argv[n++] = host.runtime;
+	}
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		argv[n++] = words[i];
 	if (o->no_cache)
 		argv[n++] = "--no-cache";
 	argv[n++] = "--";
@@ -204,7 +214,18 @@ int bawn_image_make(struct bawn_arena *a, const struct bawn_image_options *o,
 	if (r < 0)
 		return r;
 	ret->present = ret->built = true;
+	ret->stale = false;
 	return 0;
+}
+
+void bawn_image_tidy(
+	struct bawn_arena *a, const struct bawn_image_options *o, const struct bawn_image *im)
+{
+	const char *old = bawn_arena_printf(a, "bawn-env:%.32s", im->built_key);
+	const char *const words[] = {"image", "rm", old, NULL};
+
+	if (old && im->built && *im->built_key && strcmp(im->built_key, im->key) != 0)
+		(void)box_engine(o->engine, words, NULL, NULL);
 }
 
 int bawn_image_forget(struct bawn_arena *a, const struct bawn_image_options *o,

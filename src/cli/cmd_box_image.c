@@ -69,7 +69,10 @@ static int make(
 		return r;
 	o.always = always;
 	o.no_cache = no_cache;
-	return bawn_image_make(cli->arena, &o, &watch, ret, err);
+	r = bawn_image_make(cli->arena, &o, &watch, ret, err);
+	if (r >= 0)
+		bawn_image_tidy(cli->arena, &o, ret);
+	return r;
 }
 
 int cli_box_build(struct cli *cli, struct bawn_error *err)
@@ -137,13 +140,18 @@ static int swap_all(struct cli *cli, const struct bawn_image *im, struct bawn_st
 int cli_box_rebuild(struct cli *cli, struct bawn_error *err)
 {
 	struct bawn_strlist swapped = {0};
+	struct bawn_image_options o;
 	struct bawn_image im;
-	int r = make(cli, true, true, &im, err);
+	int r = options(cli, &o, err);
 
+	if (r >= 0)
+		r = make(cli, true, true, &im, err);
 	if (r >= 0)
 		r = swap_all(cli, &im, &swapped, err);
 	if (r < 0)
 		return r;
+	/* now that no box uses it */
+	bawn_image_tidy(cli->arena, &o, &im);
 	put_image(cli, &im, swapped.v, swapped.n);
 	for (size_t i = 0; !cli->json && i < swapped.n; i++)
 		bawn_buf_printf(&cli->out, "%s: swapped\n", swapped.v[i]);

@@ -106,16 +106,17 @@ static int make_listeners(void)
 /* Loopback up, listeners, redirect: in the namespace that we are in. Keeps a handle on it. */
 static int fill_network(void)
 {
-	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	struct ifreq ifr = {.ifr_name = "lo"};
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	net.what = "set up the loopback";
-	if (fd < 0)
+	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &ifr) < 0)
 		return -errno;
-	if (net.loopback && ioctl(fd, SIOCSIFFLAGS, &ifr) < 0 &&
-		(errno != EPERM || ioctl(fd, SIOCGIFFLAGS, &ifr) < 0 ||
-			!(ifr.ifr_flags & IFF_UP))) /* not ours to switch, but on */
-		return -errno;
+	if (net.loopback && !(ifr.ifr_flags & IFF_UP)) {
+		ifr.ifr_flags = IFF_UP | IFF_RUNNING;
+		if (ioctl(fd, SIOCSIFFLAGS, &ifr) < 0)
+			return -errno;
+	}
 	net.fd = ioctl(fd, SIOCGSKNS);
 	return net.egress ? make_listeners() : 0;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/nsfs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -72,17 +73,25 @@ int bawn_wall_outer_check(const uint64_t host[BAWN_NS_COUNT], bool shared, struc
 	return 0;
 }
 
-/* Something that needs power over the mounts and changes nothing. */
+/* Whether the network namespace belongs to our user namespace. Asks nothing of it that takes its
+ * lock: that may be held for long by namespaces that are being taken down. */
+static bool owns_network(void)
+{
+	_cleanup_close_ int net = open(ns_files[BAWN_NS_NET], O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int owner = net < 0 ? -1 : ioctl(net, NS_GET_USERNS);
+	struct stat own, ours;
+
+	return owner >= 0 && fstat(owner, &own) == 0 && stat("/proc/self/ns/user", &ours) == 0 &&
+	       own.st_ino == ours.st_ino && own.st_dev == ours.st_dev;
+}
+
+/* Something that needs power over the mounts and changes nothing that matters; then the network. */
 static bool has_power(void)
 {
 	struct mount_attr private = {.propagation = MS_PRIVATE};
-	struct ifreq ifr = {.ifr_name = "lo"};
-	_cleanup_close_ int fd = -1;
 
-	if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &private, sizeof(private)) < 0)
-		return false;
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	return fd >= 0 && ioctl(fd, SIOCGIFFLAGS, &ifr) == 0 && ioctl(fd, SIOCSIFFLAGS, &ifr) == 0;
+	return mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &private, sizeof(private)) == 0 &&
+	       owns_network();
 }
 
 int bawn_wall_outer_power(uid_t uid, gid_t gid, bool *ret_power, struct bawn_error *err)
@@ -112,21 +121,28 @@ static int check_interface(int fd, const char *name, struct bawn_error *err)
 		"there is a network interface '%s' inside, which leads around every rule", name);
 }
 
+/* From /proc: a list by netlink waits for the lock, see above. */
 int bawn_wall_outer_network(const uint64_t host[BAWN_NS_COUNT], struct bawn_error *err)
 {
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct if_nameindex *all;
+	_cleanup_close_ int list = open("/proc/self/net/dev", O_RDONLY | O_CLOEXEC);
+	_cleanup_buf_ struct bawn_buf b = {0};
+	char *save = NULL;
 	int r = 0;
 
 	if (!is_own(host, BAWN_NS_NET))
 		return bawn_fail(err, BAWN_ERR_BACKEND, -EPERM, "the network is the host's");
-	all = if_nameindex();
-	if (fd < 0 || !all)
-		r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot list interfaces: %m");
-	for (size_t i = 0; r == 0 && all[i].if_name; i++)
-		r = check_interface(fd, all[i].if_name, err);
-	if (all)
-		if_freenameindex(all);
+	if (fd < 0 || list < 0 || bawn_read_all(list, &b) < 0 || !b.data)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "cannot list network interfaces");
+	for (char *line = strtok_r(b.data, "\n", &save); r == 0 && line;
+		line = strtok_r(NULL, "\n", &save)) {
+		char *colon = strrchr(line, ':');
+
+		if (!colon) /* a heading */
+			continue;
+		*colon = '\0';
+		r = check_interface(fd, line + strspn(line, " "), err);
+	}
 	return r;
 }
 
@@ -339,6 +355,46 @@ static int check_mounts(struct view *v, struct bawn_error *err)
 	return r;
 }
 
+/* Already covered by something that nobody may open, or not there. */
+static bool is_hidden(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 || S_ISLNK(st.st_mode) || (st.st_mode & 07777) == 0;
+}
+
+/* What a tool cannot hide is covered by an empty twin of a file system that lies at `stage` for as
+ * long as that takes. */
+static int hide_at(const struct bawn_plan *plan, const char *stage, struct bawn_error *err)
+{
+	_cleanup_close_ int scratch = bawn_mount_scratch(plan, err);
+	int r = scratch < 0 ? scratch : attach(scratch, stage, err);
+
+	for (size_t i = 0; r == 0 && i < plan->n_mounts; i++) {
+		const struct bawn_mount *m = &plan->mounts[i];
+		_cleanup_close_ int tree = -1;
+		struct stat st;
+
+		if (m->kind != BAWN_MNT_HIDE || is_hidden(m->dst) || stat(m->dst, &st) < 0)
+			continue;
+		tree = bawn_mount_clone(scratch, S_ISDIR(st.st_mode) ? "none-dir" : "none",
+			MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+		r = tree < 0 ? bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot hide '%s'", m->dst)
+			     : attach(tree, m->dst, err);
+	}
+	if (r == 0 && umount2(stage, MNT_DETACH) < 0)
+		r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot leave '%s': %m", stage);
+	return r;
+}
+
+static int hide_rest(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == BAWN_MNT_HIDE && !is_hidden(plan->mounts[i].dst))
+			return hide_at(plan, "/dev/shm", err);
+	return 0;
+}
+
 static int finish_mounts(const struct bawn_plan *plan, struct bawn_error *err)
 {
 	int r = 0;
@@ -348,6 +404,8 @@ static int finish_mounts(const struct bawn_plan *plan, struct bawn_error *err)
 			r = limit_inodes(plan, plan->mounts[i].dst, err);
 		else if (plan->mounts[i].kind == BAWN_MNT_HIDE && access(NOTHING, F_OK) == 0)
 			r = cover(plan->mounts[i].dst, err);
+	if (r == 0)
+		r = hide_rest(plan, err);
 	if (r == 0)
 		r = finish_proc(plan, err);
 	return r < 0 ? r : finish_pts(err);

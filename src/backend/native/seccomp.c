@@ -42,6 +42,28 @@ static struct sock_fprog ready_program(const struct bawn_seccomp_profile *p)
 	return none[i];
 }
 
+static int build(struct bawn_arena *a, const struct bawn_seccomp_profile *p, struct sock_fprog *ret,
+	struct bawn_error *err)
+{
+	struct sock_filter *made = NULL, *copy;
+	size_t n = 0;
+	int r = bawn_seccomp_build_base(p, &made, &n);
+
+	if (r == -EINVAL)
+		return bawn_fail(err, BAWN_ERR_POLICY, r,
+			"'syscalls.allow' or 'syscalls.deny' has a name that is not a system call");
+	if (r < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, r, "making the system call filter failed");
+	copy = bawn_new(a, struct sock_filter, n);
+	if (copy)
+		memcpy(copy, made, n * sizeof(*copy));
+	free(made);
+	if (!copy)
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	*ret = (struct sock_fprog){.len = (unsigned short)n, .filter = copy};
+	return 0;
+}
+
 int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
 	struct bawn_error *err)
 {
@@ -55,27 +77,26 @@ int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct
 		.allow = plan->sys_allow,
 		.deny = plan->sys_deny,
 	};
-	struct sock_filter *made = NULL, *copy;
-	size_t n = 0;
-	int r;
 
-	if (!any(p.allow) && !any(p.deny)) {
-		*ret = ready_program(&p);
-		return 0;
-	}
-	r = bawn_seccomp_build_base(&p, &made, &n);
-	if (r == -EINVAL)
-		return bawn_fail(err, BAWN_ERR_POLICY, r,
-			"'syscalls.allow' or 'syscalls.deny' has a name that is not a system call");
-	if (r < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, r, "making the system call filter failed");
-	copy = bawn_new(a, struct sock_filter, n);
-	if (copy)
-		memcpy(copy, made, n * sizeof(*copy));
-	free(made);
-	if (!copy)
-		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
-	*ret = (struct sock_fprog){.len = (unsigned short)n, .filter = copy};
+	if (any(p.allow) || any(p.deny))
+		return build(a, &p, ret, err);
+	*ret = ready_program(&p);
+	return 0;
+}
+
+int bawn_seccomp_stage(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
+	struct bawn_error *err)
+{
+	struct bawn_seccomp_profile p = {.inet = true,
+		.unix_sockets = true,
+		.ipc = true,
+		.broker = true,
+		.stage = true,
+		.allow = plan->sys_allow};
+
+	if (any(p.allow))
+		return build(a, &p, ret, err);
+	*ret = PROG(bawn_prog_stage);
 	return 0;
 }
 

@@ -32,6 +32,13 @@
  */
 int bawn_seccomp_base(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
 	struct bawn_error *err);
+/*
+ * For a tool that loads a filter before it starts bawn-inside: the widest base filter, with the
+ * plan's sys_allow and what bawn-inside still has to do (mounts, a user namespace, netlink). It
+ * stays below the filter proper, which bawn-inside loads itself.
+ */
+int bawn_seccomp_stage(struct bawn_arena *a, const struct bawn_plan *plan, struct sock_fprog *ret,
+	struct bawn_error *err);
 /* The notification filter for a broker mode; also refuses seccomp(NEW_LISTENER) and the two calls
  * above. Static memory. */
 void bawn_seccomp_notify(enum bawn_broker_mode mode, struct sock_fprog *ret);

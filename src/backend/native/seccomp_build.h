@@ -18,6 +18,7 @@ struct bawn_seccomp_profile {
 	bool ipc;                 /* System V and POSIX message queues, semaphores, memory */
 	bool broker;              /* pidfd_getfd and process_vm_readv, which the notification
 				     filter then refuses */
+	bool stage;               /* + what bawn-inside needs until it loads the filter proper */
 	bool memfd_noexec;        /* memfd_create makes only files that can never be executed */
 	const char *const *allow; /* NULL-terminated names, or NULL */
 	const char *const *deny;

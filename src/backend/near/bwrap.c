@@ -5,15 +5,14 @@
  * them up. /dev is not bubblewrap's own (--dev), for which it would put us into yet another user
  * namespace, without power over the mounts.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <sys/stat.h>
 
 #include "backend/backends.h"
+#include "backend/native/seccomp.h"
 #include "backend/near/near.h"
-#include "base/path.h"
 
 static const char *const nodes[] = {
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
@@ -45,36 +44,18 @@ static void add_scratch(
 	bawn_near_add(args, "--tmpfs", m->dst, NULL);
 }
 
-/* What of the host is at `path` inside, by what was bound so far; NULL if nothing is. */
-static const char *source_of(
-	const struct bawn_plan *plan, size_t before, const char *path, struct bawn_arena *a)
-{
-	while (before-- > 0) {
-		const struct bawn_mount *m = &plan->mounts[before];
-
-		if (!bawn_path_under(path, m->dst) || m->kind == BAWN_MNT_SYMLINK)
-			continue;
-		if (m->kind != BAWN_MNT_RO && m->kind != BAWN_MNT_RW)
-			return NULL;
-		return bawn_path_join(
-			a, m->src, path + strlen(m->dst) + (path[strlen(m->dst)] == '/'));
-	}
-	return NULL;
-}
-
 /* An empty twin without any permission covers what is there. Where nothing is, bubblewrap would
  * make a place for it, on the host. */
 static void add_hide(const struct bawn_plan *plan, size_t i, struct bawn_near_args *args)
 {
 	const char *dst = plan->mounts[i].dst;
-	const char *src = source_of(plan, i, dst, args->a);
-	struct stat st;
+	mode_t type = bawn_near_hidden_type(plan, i, args->a);
 	int fd;
 
-	if (!src || lstat(src, &st) < 0 || S_ISLNK(st.st_mode))
+	if (!type)
 		return;
 	bawn_near_add(args, "--perms", "0000", NULL);
-	if (S_ISDIR(st.st_mode)) {
+	if (type == S_IFDIR) {
 		bawn_near_add(args, "--tmpfs", dst, "--remount-ro", dst, NULL);
 		return;
 	}
@@ -125,13 +106,30 @@ static void add_mount(const struct bawn_plan *plan, size_t i, struct bawn_near_a
 	}
 }
 
+/* A first filter, so that not even bawn-inside can do what nothing inside ever does. */
+static int add_filter(
+	const struct bawn_plan *plan, struct bawn_near_args *args, struct bawn_error *err)
+{
+	struct sock_fprog prog = {0};
+	int r = bawn_seccomp_stage(args->a, plan, &prog, err);
+
+	if (r < 0)
+		return r;
+	r = bawn_near_data(args, prog.filter, prog.len * sizeof(*prog.filter));
+	bawn_near_add(args, "--seccomp", NULL);
+	bawn_near_addf(args, "%d", r);
+	return 0;
+}
+
 static int bwrap_build(
 	const struct bawn_near_job *job, struct bawn_near_args *args, struct bawn_error *err)
 {
 	const struct bawn_plan *plan = job->plan;
 	bool whole = plan->n_mounts && !strcmp(plan->mounts[0].dst, "/");
+	int r = add_filter(plan, args, err);
 
-	(void)err;
+	if (r < 0)
+		return r;
 	bawn_near_add(args, "--unshare-all", "--unshare-user", "--die-with-parent", "--as-pid-1",
 		"--new-session", "--clearenv", "--cap-add", "ALL", "--hostname", plan->hostname,
 		NULL);

@@ -137,7 +137,8 @@ int bawn_engine_explain(
 			"this host has control groups of both kinds, with which crun does not work; "
 			"'apt-get install runc', which does");
 	if (plan->backend.box && says(said, gone))
-		return bawn_fail(err, BAWN_ERR_BACKEND, -ESRCH, "the box does not run; 'bawn box start' starts it");
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ESRCH,
+			"the box does not run; 'bawn box start' starts it");
 	return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "%s: %s", engine,
 		*words ? words : "it ended without a word");
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -20,7 +21,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -31,6 +31,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/libexec.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 #define INSIDE   "bawn-inside"
@@ -93,6 +94,33 @@ int bawn_near_data(struct bawn_near_args *args, const void *data, size_t len)
 	}
 	args->fds[args->n_fds++] = fd;
 	return fd;
+}
+
+/* What of the host is at `path` inside, by what was bound so far; NULL if nothing is. */
+static const char *source_of(
+	const struct bawn_plan *plan, size_t before, const char *path, struct bawn_arena *a)
+{
+	while (before-- > 0) {
+		const struct bawn_mount *m = &plan->mounts[before];
+
+		if (!bawn_path_under(path, m->dst) || m->kind == BAWN_MNT_SYMLINK)
+			continue;
+		if (m->kind != BAWN_MNT_RO && m->kind != BAWN_MNT_RW)
+			return NULL;
+		return bawn_path_join(
+			a, m->src, path + strlen(m->dst) + (path[strlen(m->dst)] == '/'));
+	}
+	return NULL;
+}
+
+mode_t bawn_near_hidden_type(const struct bawn_plan *plan, size_t i, struct bawn_arena *a)
+{
+	const char *src = source_of(plan, i, plan->mounts[i].dst, a);
+	struct stat st;
+
+	if (!src || lstat(src, &st) < 0 || S_ISLNK(st.st_mode))
+		return 0;
+	return S_ISDIR(st.st_mode) ? S_IFDIR : S_IFREG;
 }
 
 static void args_done(struct bawn_near_args *args)
@@ -259,11 +287,17 @@ static int listen_in(struct bawn_near *n, const char *dir, struct bawn_error *er
 	return 0;
 }
 
-static void tool_main(const struct bawn_near *n, const struct bawn_near_args *args, int sock,
-	pid_t host) __attribute__((noreturn));
-static void tool_main(
-	const struct bawn_near *n, const struct bawn_near_args *args, int sock, pid_t host)
+struct start {
+	const struct bawn_near *n;
+	const struct bawn_near_args *args;
+	int sock;
+	pid_t host;
+};
+
+/* Shares our memory until exec. */
+static int tool_main(void *arg)
 {
+	const struct start *s = arg;
 	struct sigaction dfl = {.sa_handler = SIG_DFL};
 	sigset_t none;
 
@@ -273,36 +307,41 @@ static void tool_main(
 	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 	(void)bawn_setsid(); /* a terminal's signals are for us to pass on */
 	/* one that only speaks to a daemon must not go on asking when nobody is left to listen */
-	if (n->tool->by_path && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != host))
+	if (s->n->tool->by_path && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != s->host))
 		_exit(126);
-	if (n->link.cgroup && bawn_cgroup_enter(n->link.cgroup, false) < 0)
+	if (s->n->link.cgroup && bawn_cgroup_enter(s->n->link.cgroup, false) < 0)
 		_exit(126);
-	if (dup2(n->said, 1) < 0 || dup2(n->said, 2) < 0)
+	if (dup2(s->n->said, 1) < 0 || dup2(s->n->said, 2) < 0)
 		_exit(126);
 	(void)close(0);
 	if (open("/dev/null", O_RDONLY) != 0)
 		_exit(126);
-	for (size_t i = 0; i < args->n_fds; i++)
-		(void)fcntl(args->fds[i], F_SETFD, 0);
-	if (sock >= 0)
-		(void)fcntl(sock, F_SETFD, 0);
-	bawn_exec(args->argv.v[0], args->argv.v, (const char *const *)environ);
-	(void)dprintf(2, "cannot run '%s': %m\n", args->argv.v[0]);
+	for (size_t i = 0; i < s->args->n_fds; i++)
+		(void)fcntl(s->args->fds[i], F_SETFD, 0);
+	if (s->sock >= 0)
+		(void)fcntl(s->sock, F_SETFD, 0);
+	bawn_exec(s->args->argv.v[0], s->args->argv.v, (const char *const *)environ);
+	(void)dprintf(2, "cannot run '%s': %m\n", s->args->argv.v[0]);
 	_exit(127);
 }
 
+/* Without a copy of our memory: it starts at once, and we wait for no more than its exec. */
 static int spawn(
 	struct bawn_near *n, const struct bawn_near_args *args, int sock, struct bawn_error *err)
 {
-	pid_t host = getpid();
+	static char stack[65536] __attribute__((aligned(64)));
+	struct start s = {.n = n, .args = args, .sock = sock, .host = getpid()};
+	sigset_t all, old;
 
-	n->link.pid = fork();
-	if (n->link.pid == 0)
-		tool_main(n, args, sock, host);
-	if (n->link.pid > 0)
-		n->link.pidfd = (int)syscall(SYS_pidfd_open, n->link.pid, 0);
-	if (n->link.pid < 0 || n->link.pidfd < 0)
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old); /* no handler of ours may run there */
+	n->link.pid = clone(tool_main, stack + sizeof(stack),
+		CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &s, &n->link.pidfd);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (n->link.pid < 0) {
+		n->link.pidfd = -1;
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot start the tool: %m");
+	}
 	return 0;
 }
 
