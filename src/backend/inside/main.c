@@ -13,6 +13,7 @@ static const struct bawn_inside_mode modes[] = {
 	{"far", "[pids]", bawn_inside_far},
 	{"files", "", bawn_inside_files},
 	{"guest", "serial | vsock | trial, files | disk", bawn_inside_guest},
+	{"wait", "", bawn_inside_wait},
 };
 
 int main(int argc, char **argv)

@@ -23,3 +23,5 @@ int bawn_inside_files(char *const *argv);
 
 /* guest.c: the first process of a virtual machine, see vm/guest.h. */
 int bawn_inside_guest(char *const *argv);
+/* wait.c: the first process of a box: reaps, until it is told to end. */
+int bawn_inside_wait(char *const *argv);
