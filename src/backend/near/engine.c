@@ -271,6 +271,7 @@ static void apple_destroy(struct bawn_instance *in)
 		.strength = force,                                              \
 		.tier = BAWN_TIER_NEAR,                                         \
 		.image = BAWN_IMAGE_CONTAINER,                                  \
+		.program = word,                                                \
 		.instance_size = sizeof(struct engine_instance),                \
 		.probe = id##_probe,                                            \
 		.prepare = engine_prepare,                                      \
@@ -292,6 +293,7 @@ const struct bawn_backend bawn_backend_apple_container = {.abi = BAWN_BACKEND_AB
 	.strength = 100,
 	.tier = BAWN_TIER_FAR,
 	.image = BAWN_IMAGE_CONTAINER,
+	.foreign = true,
 	.instance_size = sizeof(struct engine_instance),
 	.probe = apple_probe,
 	.prepare = apple_prepare,

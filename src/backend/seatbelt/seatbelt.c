@@ -119,6 +119,7 @@ const struct bawn_backend bawn_backend_seatbelt = {
 	.level = BAWN_LEVEL_PROCESS,
 	.strength = 40,
 	.tier = BAWN_TIER_LANDLOCK,
+	.foreign = true,
 	.instance_size = sizeof(struct seatbelt),
 	.probe = seatbelt_probe,
 	.prepare = seatbelt_prepare,

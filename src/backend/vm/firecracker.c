@@ -194,6 +194,7 @@ const struct bawn_backend bawn_backend_firecracker = {
 	.strength = 140,
 	.tier = BAWN_TIER_FAR,
 	.image = BAWN_IMAGE_DISK,
+	.program = "firecracker",
 	.instance_size = sizeof(struct bawn_vm),
 	.probe = firecracker_probe,
 	.prepare = firecracker_prepare,

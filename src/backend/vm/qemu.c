@@ -128,6 +128,7 @@ const struct bawn_backend bawn_backend_qemu = {
 	.strength = 130,
 	.tier = BAWN_TIER_FAR,
 	.image = BAWN_IMAGE_DISK,
+	.program = "qemu-system-x86_64",
 	.instance_size = sizeof(struct bawn_vm),
 	.probe = qemu_probe,
 	.prepare = qemu_prepare,
