@@ -12,6 +12,12 @@ chmod 755 "$dir"
 mkdir "$dir/home" "$dir/tests"
 cp "$BAWN" "$dir/bawn"
 [ ! -e "${BAWN%/*}/bawn-egress" ] || cp "${BAWN%/*}/bawn-egress" "$dir/bawn-egress"
+[ ! -e "${BAWN%/*}/bawn-wasm" ] || cp "${BAWN%/*}/bawn-wasm" "$dir/bawn-wasm"
+if [ -e "${WASM_PROBE:-}" ] && [ -e "$root/build-deps/wasmtime/libwasmtime.so" ]; then
+    cp "$WASM_PROBE" "$dir/probe.wasm"
+    cp "$root/build-deps/wasmtime/libwasmtime.so" "$dir/libwasmtime.so"
+    export WASM_PROBE="$dir/probe.wasm" BAWN_WASM="$dir/bawn-wasm"
+fi
 cp -r "$root/tests/cli" "$root/tests/escape" "$root/tests/egress" "$dir/tests/"
 mkdir "$dir/man" "$dir/src"
 cp -r "$root/man/." "$dir/man/"

@@ -7,7 +7,8 @@ build="gcc libc6-dev meson ninja-build pkg-config python3 libseccomp-dev libyaml
     libpcre2-dev libsodium-dev libevent-dev libc-ares-dev libidn2-dev libunistring-dev
     libhyperscan-dev libtree-sitter-dev ca-certificates"
 tests="bats jq git bubblewrap mandoc clang clang-format clang-tidy libclang-rt-dev llvm cppcheck valgrind
-    util-linux procps e2fsprogs iproute2 openssl curl wget bash-completion python3-yaml"
+    util-linux procps e2fsprogs iproute2 openssl curl wget bash-completion python3-yaml
+    lld wasi-libc libclang-rt-14-dev-wasm32"
 bench="firejail bubblewrap ripgrep socat iproute2 tinyproxy-bin squid"
 
 case "${1:-build}" in
@@ -19,10 +20,14 @@ esac
 
 command -v npm >/dev/null || want="$want npm"
 
-# grammars that npm brings
+for_tests=
+[ "${1:-build}" != test ] || for_tests=1
+
+# grammars that npm brings; wasmtime's library that pip brings
 finish()
 {
     "$(dirname "$0")/grammars.sh"
+    [ -z "$for_tests" ] || "$(dirname "$0")/wasmtime.sh"
     exit
 }
 

@@ -9,8 +9,12 @@
 
 #include "api/report.h"
 #include "audit/audit.h"
+#include "backend/ask.h"
 #include "base/cleanup.h"
 #include "pipeline/pipeline.h"
+
+#define BACKENDS_MAX 32
+#define PROBE_MS     45000 /* for each backend */
 
 int api_report_new(struct bawn_report **ret)
 {
@@ -205,22 +209,27 @@ static void put_text(struct bawn_buf *b, const char *key, const char *text)
 
 int bawn_probe_host(struct bawn_report **ret)
 {
+	struct bawn_asking *all;
 	const struct bawn_backend *be;
 	struct bawn_report *r;
+	size_t n = 0;
 	int e = api_report_new(ret);
 
 	if (e < 0)
 		return e;
 	r = *ret;
+	all = bawn_new(r->arena, struct bawn_asking, BACKENDS_MAX);
+	if (!all)
+		return api_fail(r, -ENOMEM);
+	while (n < BACKENDS_MAX && (be = bawn_backend_at(n)))
+		all[n++].be = be;
+	bawn_ask_all(all, n, PROBE_MS, NULL, NULL);
 	bawn_buf_puts(&r->json, "{\"schema\":\"bawn/probe/v1\",\"backends\":[");
-	for (size_t i = 0; (be = bawn_backend_at(i)); i++) {
-		struct bawn_probe probe = {0};
+	for (size_t i = 0; i < n; i++) {
+		struct bawn_probe probe = all[i].probe;
 		const char *comma = "";
 
-		e = be->probe(&probe, &r->error);
-		if (e < 0)
-			return api_fail(r, e);
-		bawn_buf_printf(&r->json, "%s{\"name\":\"%s\"", i ? "," : "", be->name);
+		bawn_buf_printf(&r->json, "%s{\"name\":\"%s\"", i ? "," : "", all[i].be->name);
 		put_text(&r->json, "version", probe.version);
 		put_text(&r->json, "reason", probe.reason);
 		put_text(&r->json, "remedy", probe.remedy);

@@ -11,9 +11,17 @@
 #include "base/cleanup.h"
 
 static const struct bawn_backend *const backends[] = {
+	&bawn_backend_firecracker,
+	&bawn_backend_qemu,
+	&bawn_backend_docker,
+	&bawn_backend_podman,
+	&bawn_backend_apple_container,
+	&bawn_backend_wasm,
 	&bawn_backend_native,
 	&bawn_backend_bwrap,
 	&bawn_backend_nsjail,
+	&bawn_backend_seatbelt,
+	&bawn_backend_chroot,
 	&bawn_backend_landlock,
 	&bawn_backend_path,
 	&bawn_backend_noop,
@@ -37,12 +45,17 @@ static bool in_list(const char *list, const char *name)
 	return false;
 }
 
+bool bawn_backend_is(const struct bawn_backend *be, const char *name)
+{
+	return !strcmp(be->name, name) || in_list(be->aliases, name);
+}
+
 const struct bawn_backend *bawn_backend_find(const char *name)
 {
 	const struct bawn_backend *be;
 
 	for (size_t i = 0; (be = bawn_backend_at(i)); i++)
-		if (!strcmp(be->name, name) || in_list(be->aliases, name))
+		if (bawn_backend_is(be, name))
 			return be;
 	return NULL;
 }

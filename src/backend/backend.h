@@ -50,8 +50,9 @@ struct bawn_listener {
 /* Base of every backend's own state; a backend embeds it as its first member. */
 struct bawn_instance {
 	const struct bawn_backend *be;
-	uint32_t enforced; /* the receipt: controls in force, set by prepare() */
-	int event_fd;      /* readable when event() has something; owned by the instance */
+	uint32_t enforced;  /* the receipt: controls in force, set by await() */
+	uint32_t by_cgroup; /* of those, the limits that a control group holds */
+	int event_fd;       /* readable when event() has something; owned by the instance */
 	int pty_fd;     /* master of the command's terminal when plan->pty, else -1; same owner */
 	int *relay_fds; /* listeners inside for plan->loopback_ports, same order; same owner */
 	struct bawn_listener *listeners; /* inside, for the door, when plan->egress; same owner */
@@ -82,7 +83,17 @@ struct bawn_backend {
 	int strength;               /* auto takes the largest that meets the plan */
 	enum bawn_tier tier;        /* the plan that it carries out */
 	enum bawn_image_kind image; /* which images it takes */
+	const char *program; /* what its probe starts, looked for along PATH; NULL for nothing.
+				An answer is remembered as long as this stays the same */
+	bool foreign;        /* made for another operating system: thought of here only by name */
 	size_t instance_size;
+
+	/*
+	 * Optional. What enforces control BAWN_CTLI_x, in a few words for `bawn explain`, where it
+	 * is not what backend/by.c says of the tier: BAWN_CTL_COUNT texts, NULL for the tier's.
+	 * Limits that a control group holds are not said here but in the instance's by_cgroup.
+	 */
+	const char *const *by;
 
 	/* No lasting side effects; may be called at any time. Tries things, does not read versions.
 	 */
@@ -123,6 +134,7 @@ struct bawn_backend {
 	void (*destroy)(struct bawn_instance *in);
 };
 
+bool bawn_backend_is(const struct bawn_backend *be, const char *name_or_alias);
 const struct bawn_backend *bawn_backend_find(const char *name_or_alias);
 const struct bawn_backend *bawn_backend_at(size_t i); /* strongest first; NULL past the end */
 
@@ -137,6 +149,9 @@ int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *pla
  */
 int bawn_instance_await(struct bawn_instance *in, const struct bawn_plan *plan,
 	uint32_t *ret_missing, struct bawn_error *err);
+/* What enforces control BAWN_CTLI_`i` in this instance, for people. "" for one that is not in the
+ * receipt. */
+const char *bawn_instance_by(const struct bawn_instance *in, unsigned i);
 /* The listeners have been handed on: close our copies, so that nobody waits in a queue of ours. */
 void bawn_instance_drop_listeners(struct bawn_instance *in);
 struct bawn_instance *bawn_instance_free(struct bawn_instance *in);

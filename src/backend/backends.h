@@ -4,9 +4,17 @@
 #include "backend/backend.h"
 
 /* Every backend compiled in, one per file or folder. */
+extern const struct bawn_backend bawn_backend_wasm;
+extern const struct bawn_backend bawn_backend_firecracker;
+extern const struct bawn_backend bawn_backend_qemu;
+extern const struct bawn_backend bawn_backend_docker;
+extern const struct bawn_backend bawn_backend_podman;
+extern const struct bawn_backend bawn_backend_apple_container;
 extern const struct bawn_backend bawn_backend_native;
 extern const struct bawn_backend bawn_backend_bwrap;
 extern const struct bawn_backend bawn_backend_nsjail;
+extern const struct bawn_backend bawn_backend_seatbelt;
+extern const struct bawn_backend bawn_backend_chroot;
 extern const struct bawn_backend bawn_backend_landlock;
 extern const struct bawn_backend bawn_backend_path;
 extern const struct bawn_backend bawn_backend_noop;

@@ -136,88 +136,6 @@ static void show_sandbox(struct cli *cli, const struct bawn_explanation *ex, con
 	}
 }
 
-static void show_backend(struct cli *cli, const struct bawn_backend *be, const struct bawn_probe *p)
-{
-	struct bawn_buf *b = &cli->out;
-	bool usable = p->offers != 0;
-	enum cli_colour colour = p->reason[0] ? CLI_YELLOW : CLI_GREEN;
-
-	if (!usable)
-		colour = CLI_RED;
-	bawn_buf_puts(b, cli_colour(cli->colour_out, colour));
-	bawn_buf_puts(b, usable ? "✓ " : "✗ ");
-	bawn_buf_puts(b, cli_colour(cli->colour_out, CLI_PLAIN));
-	cli_pad(b, be->name, 12);
-	cli_pad(b, bawn_enum_name("level", be->level), 11);
-	bawn_buf_printf(b, "%s\n", be->summary);
-	if (p->version[0])
-		bawn_buf_printf(b, "    version   %s\n", p->version);
-	if (usable) {
-		bawn_buf_puts(b, "    controls ");
-		for (unsigned i = 0; i < BAWN_CTL_COUNT; i++)
-			if (p->offers & 1u << i)
-				bawn_buf_printf(b, " %s", bawn_control_name(i));
-		bawn_buf_puts(b, "\n");
-	}
-	if (p->reason[0])
-		bawn_buf_printf(b, "    %s       %s\n", usable ? "but" : "why", p->reason);
-	if (p->remedy[0])
-		bawn_buf_printf(b, "    remedy    %s\n", p->remedy);
-}
-
-static void json_backend(
-	struct bawn_buf *b, const struct bawn_backend *be, const struct bawn_probe *p)
-{
-	const struct {
-		const char *name, *text;
-	} facts[] = {
-		{"name", be->name},
-		{"level", bawn_enum_name("level", be->level)},
-		{"summary", be->summary},
-		{"version", p->version},
-		{"reason", p->reason},
-		{"remedy", p->remedy},
-	};
-
-	cli_json_next(b);
-	bawn_buf_puts(b, "{");
-	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
-		cli_json_key(b, facts[i].name);
-		cli_json_str(b, facts[i].text && *facts[i].text ? facts[i].text : NULL);
-	}
-	cli_json_key(b, "available");
-	bawn_buf_puts(b, p->offers ? "true" : "false");
-	cli_json_key(b, "controls");
-	cli_json_controls(b, p->offers);
-	bawn_buf_puts(b, "}");
-}
-
-static void capabilities(struct cli *cli)
-{
-	const struct bawn_backend *be;
-
-	if (cli->json) {
-		cli_json_key(&cli->out, "backends");
-		bawn_buf_puts(&cli->out, "[");
-	}
-	for (size_t i = 0; (be = bawn_backend_at(i)); i++) {
-		struct bawn_probe p = {0};
-		struct bawn_error e = {0};
-
-		if (be->probe(&p, &e) < 0) {
-			p.offers = 0;
-			(void)snprintf(p.reason, sizeof(p.reason), "%.*s",
-				(int)sizeof(p.reason) - 1, e.msg);
-		}
-		if (cli->json)
-			json_backend(&cli->out, be, &p);
-		else
-			show_backend(cli, be, &p);
-	}
-	if (cli->json)
-		bawn_buf_puts(&cli->out, "]");
-}
-
 static void json_sandbox(struct bawn_buf *b, const struct bawn_explanation *ex,
 	const struct host *h, const struct bawn_strlist *layers)
 {
@@ -254,6 +172,7 @@ static void json_sandbox(struct bawn_buf *b, const struct bawn_explanation *ex,
 		cli_json_str(b, r->policy->fs_protect.v[i].raw);
 	}
 	bawn_buf_puts(b, "]");
+	cli_explain_json_tried(b, r);
 	cli_json_key(b, "error");
 	cli_json_error(b, &r->error);
 	cli_explain_json_controls(b, ex);
@@ -308,7 +227,7 @@ static int both(struct cli *cli, bool sandbox, bool caps, struct bawn_error *err
 	if (sandbox && caps && !cli->json)
 		bawn_buf_puts(&cli->out, "\n");
 	if (caps)
-		capabilities(cli);
+		cli_doctor_capabilities(cli);
 	if (cli->json)
 		bawn_buf_puts(&cli->out, "}\n");
 	return ex.result.error.kind == BAWN_ERR_NONE ? 0 : CLI_EXIT_FAILED;
@@ -337,6 +256,10 @@ static const struct cli_opt doctor_opts[] = {
 		.words = "@dir",
 		.offset = offsetof(struct cli, workspace),
 		.help = "the workspace to look at (default: the current directory)"},
+	{.name = "fresh",
+		.kind = CLI_FLAG,
+		.offset = offsetof(struct cli, fresh),
+		.help = "try every backend again instead of remembering recent answers"},
 	{.name = "export-seccomp",
 		.kind = CLI_TEXT,
 		.value = "FILE",

@@ -231,6 +231,10 @@ void cli_explain_header(struct cli *cli, const struct bawn_explanation *ex)
 	}
 	line(b, "backend", r->backend);
 	line(b, "chosen since", r->reason);
+	for (size_t i = 0; i < r->n_tried; i++)
+		line(b, i ? "" : "would not do",
+			bawn_arena_printf(
+				cli->arena, "%s: %s", r->tried[i].backend, r->tried[i].why));
 	line(b, "walls", r->walls);
 	line(b, "level", r->level);
 	if (r->policy)
@@ -398,6 +402,17 @@ void cli_explain_json_controls(struct bawn_buf *b, const struct bawn_explanation
 	bawn_buf_puts(b, "]");
 }
 
+void cli_explain_json_tried(struct bawn_buf *b, const struct bawn_result *r)
+{
+	cli_json_key(b, "tried");
+	bawn_buf_puts(b, "{");
+	for (size_t i = 0; i < r->n_tried; i++) {
+		cli_json_key(b, r->tried[i].backend);
+		cli_json_str(b, r->tried[i].why);
+	}
+	bawn_buf_puts(b, "}");
+}
+
 static void json_result(struct bawn_buf *b, const struct bawn_result *r)
 {
 	const struct {
@@ -418,6 +433,7 @@ static void json_result(struct bawn_buf *b, const struct bawn_result *r)
 		cli_json_key(b, facts[i].name);
 		cli_json_str(b, facts[i].text);
 	}
+	cli_explain_json_tried(b, r);
 	cli_json_key(b, "error");
 	cli_json_error(b, &r->error);
 	cli_json_key(b, "missing");

@@ -111,8 +111,26 @@ const struct cli_opt cli_policy_opts[] = {
 		"container image whose system it sees, instead of this host's"),
 	SETTING("level", 0, "LEVEL", "@level", "level", "isolation level at least"),
 	SETTING("isolation", 0, "WORD", "@isolation", "isolation", "isolation asked for"),
+	SETTING("prefer", 0, "WORD", "@prefer", "prefer",
+		"fastest or strongest, when several backends would do"),
 	SETTING("allow-missing", 0, "CONTROL", "@control", "allow_missing",
 		"run even if this control cannot be enforced"),
+	{NULL},
+};
+
+const struct cli_opt cli_limit_opts[] = {
+	SETTING("timeout", 0, "TIME", NULL, "limits.time", "wall-clock time: 500ms, 30s, 5m, 1h"),
+	SETTING("memory", 'm', "SIZE", NULL, "limits.memory", "memory of the whole tree"),
+	SETTING("pids", 0, "N", NULL, "limits.processes", "processes and threads"),
+	SETTING("files", 0, "N", NULL, "limits.files", "open files of each process"),
+	SETTING("output-limit", 0, "SIZE", NULL, "limits.output",
+		"bytes of standard output and error"),
+	{.name = "env",
+		.letter = 'e',
+		.kind = CLI_HANDLER,
+		.value = "NAME[=VALUE]",
+		.handle = handle_env,
+		.help = "pass a variable on, or set one"},
 	{NULL},
 };
 
@@ -199,6 +217,8 @@ int cli_run_input(struct cli *cli, struct bawn_run_input *ret, struct bawn_error
 			.agent = cli->agent,
 			.session = cli->session},
 		.policy = source,
+		.box = cli->box,
+		.box_dir = cli->box_dir,
 		.pty = cli->pty,
 		.stdin_fd = -1,
 		.outlets = {.out_fd = -1, .err_fd = -1, .terminal_fd = -1},

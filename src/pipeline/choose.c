@@ -10,7 +10,15 @@ const char *bawn_level_name(enum bawn_level level)
 	return bawn_enum_name("level", level);
 }
 
-/* The level that the policy asks for, by `level` and by `isolation`, whichever is stronger. */
+static bool is_auto(const struct bawn_policy *p)
+{
+	return !strcmp(p->backend, "auto");
+}
+
+/*
+ * The level that the policy asks for, by `level` and by `isolation`, whichever is stronger. Who
+ * names an image wants a container, unless he names a backend: then it is for him to know.
+ */
 static enum bawn_level wanted_level(const struct bawn_policy *p)
 {
 	static const enum bawn_level of[] = {
@@ -20,56 +28,105 @@ static enum bawn_level wanted_level(const struct bawn_policy *p)
 		[BAWN_ISO_CONTAINER] = BAWN_LEVEL_CONTAINER,
 		[BAWN_ISO_MAXIMUM] = BAWN_LEVEL_VM,
 	};
-	enum bawn_level by_iso = of[p->isolation];
+	enum bawn_level level = of[p->isolation];
 
 	if (p->level == BAWN_LEVEL_NONE || p->isolation == BAWN_ISO_OFF)
 		return BAWN_LEVEL_NONE;
-	return p->level > by_iso ? p->level : by_iso;
+	if (p->level > level)
+		level = p->level;
+	if (is_auto(p) && *p->docker_image && level < BAWN_LEVEL_CONTAINER)
+		level = BAWN_LEVEL_CONTAINER;
+	return level;
 }
 
-static int choose_named(
-	const struct bawn_policy *p, struct bawn_choices *ret, struct bawn_error *err)
+static bool too_weak(const struct bawn_policy *p, const struct bawn_backend *be)
 {
-	const struct bawn_backend *be = bawn_backend_find(p->backend);
-	char known[160] = "";
+	return p->isolation == BAWN_ISO_ENHANCED && be->tier == BAWN_TIER_LANDLOCK;
+}
+
+static int unknown(
+	const struct bawn_backend *(*at)(size_t), const char *name, struct bawn_error *err)
+{
+	const struct bawn_backend *be;
+	char known[240] = "";
 	size_t n = 0;
 
-	/* at level process the receipt decides; above it, only a backend of that level will do */
-	if (be && wanted_level(p) > BAWN_LEVEL_PROCESS && be->level < wanted_level(p))
-		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
-			"backend '%s' is of level '%s', but the policy asks for '%s'; nothing was run",
-			be->name, bawn_level_name(be->level), bawn_level_name(wanted_level(p)));
-	if (be) {
-		*ret = (struct bawn_choices){.v = {be}, .n = 1, .reason = "named by the policy"};
-		return 0;
-	}
-	for (size_t i = 0; (be = bawn_backend_at(i)) && n < sizeof(known); i++)
+	for (size_t i = 0; (be = at(i)) && n < sizeof(known); i++)
 		n += (size_t)snprintf(
 			known + n, sizeof(known) - n, "%s%s", n ? ", " : "", be->name);
 	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
-		"backend '%s' is not part of this build (it has %s)", p->backend, known);
+		"backend '%s' is not part of this build (it has %s)", name, known);
 }
 
-int bawn_choose(const struct bawn_policy *p, struct bawn_choices *ret, struct bawn_error *err)
+static int choose_named(const struct bawn_backend *(*at)(size_t), const struct bawn_policy *p,
+	struct bawn_choices *ret, struct bawn_error *err)
 {
-	enum bawn_level level = wanted_level(p);
+	const struct bawn_backend *be = NULL;
+
+	for (size_t i = 0; (be = at(i)) && !bawn_backend_is(be, p->backend); i++)
+		;
+	if (!be)
+		return unknown(at, p->backend, err);
+	/* at level process the receipt decides; above it, only a backend of that level will do */
+	if (ret->level > BAWN_LEVEL_PROCESS && be->level < ret->level)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"backend '%s' is of level '%s', but the policy asks for '%s'; nothing was run",
+			be->name, bawn_level_name(be->level), bawn_level_name(ret->level));
+	if (too_weak(p, be))
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"backend '%s' has no namespaces, but the policy asks for isolation 'enhanced'; nothing was run",
+			be->name);
+	ret->v[ret->n++] = be;
+	ret->named = true;
+	ret->reason = "named by the policy";
+	return 0;
+}
+
+/* Those of the levels from `low` to `high`, strongest first. */
+static void add_levels(const struct bawn_backend *(*at)(size_t), const struct bawn_policy *p,
+	enum bawn_level low, enum bawn_level high, struct bawn_choices *ret)
+{
 	const struct bawn_backend *be;
 
-	if (strcmp(p->backend, "auto") != 0)
-		return choose_named(p, ret, err);
-	*ret = (struct bawn_choices){.reason = "strongest here that meets every demanded control"};
-	if (level == BAWN_LEVEL_NONE)
-		ret->reason = "the policy asks for no isolation";
-	for (size_t i = 0; (be = bawn_backend_at(i)) && ret->n < BAWN_CHOICES_MAX; i++) {
-		if (be->level != level || (level == BAWN_LEVEL_NONE && be->strength > 0))
-			continue;
-		if (p->isolation == BAWN_ISO_ENHANCED && be->tier == BAWN_TIER_LANDLOCK)
-			continue;
-		ret->v[ret->n++] = be;
+	for (size_t i = 0; (be = at(i)) && ret->n < BAWN_CHOICES_MAX; i++)
+		if (be->level >= low && be->level <= high && !be->foreign && !too_weak(p, be))
+			ret->v[ret->n++] = be;
+}
+
+static void choose_none(const struct bawn_backend *(*at)(size_t), struct bawn_choices *ret)
+{
+	const struct bawn_backend *be;
+
+	ret->reason = "the policy asks for no isolation";
+	for (size_t i = 0; (be = at(i)) && !ret->n; i++)
+		if (be->strength == 0)
+			ret->v[ret->n++] = be;
+}
+
+int bawn_choose_among(const struct bawn_backend *(*at)(size_t), const struct bawn_policy *p,
+	struct bawn_choices *ret, struct bawn_error *err)
+{
+	*ret = (struct bawn_choices){.level = wanted_level(p)};
+	if (!is_auto(p))
+		return choose_named(at, p, ret, err);
+	if (ret->level == BAWN_LEVEL_NONE) {
+		choose_none(at, ret);
+	} else if (p->prefer == BAWN_PREFER_STRONGEST) {
+		ret->reason = "strongest here that meets every demanded control";
+		add_levels(at, p, ret->level, BAWN_LEVEL_VM, ret);
+	} else {
+		ret->reason = "strongest of its level here that meets every demanded control";
+		for (enum bawn_level l = ret->level; l <= BAWN_LEVEL_VM; l++)
+			add_levels(at, p, l, l, ret);
 	}
 	if (!ret->n)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"no backend of level '%s' is part of this build; nothing was run",
-			bawn_level_name(level));
+			bawn_level_name(ret->level));
 	return 0;
+}
+
+int bawn_choose(const struct bawn_policy *p, struct bawn_choices *ret, struct bawn_error *err)
+{
+	return bawn_choose_among(bawn_backend_at, p, ret, err);
 }

@@ -49,6 +49,18 @@ static void put_call(struct bawn_buf *b, const char *event, const struct bawn_re
 	bawn_buf_puts(b, "]");
 }
 
+static void put_tried(struct bawn_buf *b, const struct bawn_result *r)
+{
+	if (!r->n_tried)
+		return;
+	bawn_buf_puts(b, ",\"tried\":{");
+	for (size_t i = 0; i < r->n_tried; i++) {
+		bawn_buf_printf(b, "%s\"%s\":", i ? "," : "", r->tried[i].backend);
+		(void)bawn_buf_json(b, r->tried[i].why, strlen(r->tried[i].why));
+	}
+	bawn_buf_puts(b, "}");
+}
+
 static int append(struct bawn_audit *au, const struct bawn_buf *b, struct bawn_error *err)
 {
 	if (b->failed)
@@ -74,6 +86,7 @@ int bawn_record_start(struct bawn_audit *au, const struct bawn_result *r, struct
 	put(&b, "adapter", r->backend);
 	put(&b, "level", r->level);
 	put(&b, "reason", r->reason);
+	put_tried(&b, r);
 	put(&b, "walls", r->walls);
 	put(&b, "plan_sha256", r->plan_sha256);
 	put_controls(&b, "demanded", r->demanded);
@@ -185,6 +198,7 @@ int bawn_record_refusal(struct bawn_audit *au, const struct bawn_result *r, stru
 		put(&b, "would", bawn_action_name(r->decision.would));
 	if (r->backend)
 		put(&b, "adapter", r->backend);
+	put_tried(&b, r);
 	put(&b, "error", bawn_errkind_name(r->error.kind));
 	put(&b, "why", r->error.msg);
 	return append(au, &b, err);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "plan/build.h"
+#include "plan/module.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -153,10 +154,11 @@ static int usable(const struct plan_builder *b, const char *path)
 	m = plan_cover(b, real);
 	if (!m || m->kind == BAWN_MNT_SCRATCH)
 		return -EXDEV;
-	if (m->kind == BAWN_MNT_HIDE || stat(real, &st) < 0 || !S_ISREG(st.st_mode) ||
-		faccessat(AT_FDCWD, real, X_OK, AT_EACCESS) < 0)
+	if (m->kind == BAWN_MNT_HIDE || stat(real, &st) < 0 || !S_ISREG(st.st_mode))
 		return -EACCES;
-	return 0;
+	/* a module is executed by a run time, which reads it */
+	return faccessat(AT_FDCWD, real, X_OK, AT_EACCESS) == 0 || bawn_is_module(real) ? 0
+											: -EACCES;
 }
 
 static int not_found(const char *cmd, const char *hidden, int why, struct bawn_error *err)

@@ -99,6 +99,11 @@ static void put_walls(const struct bawn_result *r, struct bawn_buf *b)
 	put_str(b, "level", r->level);
 	put_str(b, "reason", r->reason);
 	put_str(b, "walls", r->walls);
+	put_key(b, "tried");
+	bawn_buf_puts(b, "{");
+	for (size_t i = 0; i < r->n_tried; i++)
+		put_str(b, r->tried[i].backend, r->tried[i].why);
+	bawn_buf_puts(b, "}");
 	put_key(b, "controls");
 	bawn_buf_puts(b, "{");
 	put_controls(b, "demanded", r->demanded);

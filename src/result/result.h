@@ -34,6 +34,11 @@ struct bawn_network {
 	uint64_t more_hosts; /* not listed */
 };
 
+/* A backend that was tried, and why it would not do. */
+struct bawn_tried {
+	const char *backend, *why;
+};
+
 struct bawn_result {
 	const struct bawn_call *call; /* NULL if it did not come that far; same below */
 	const struct bawn_policy *policy;
@@ -45,8 +50,10 @@ struct bawn_result {
 	bool passed;                   /* let through: it ran without a wall */
 	const char *backend;           /* name */
 	const char *level;
-	const char *reason; /* why this backend */
-	const char *walls;  /* what enforces the controls */
+	const char *reason;             /* why this backend */
+	const struct bawn_tried *tried; /* those before it; all, if refused for want of one */
+	size_t n_tried;
+	const char *walls; /* what enforces the controls */
 	uint32_t demanded, enforced,
 		missing; /* missing: demanded, not in force, permitted by the policy */
 	bool started;

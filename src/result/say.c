@@ -37,6 +37,13 @@ static void say_error(const struct bawn_result *r, bool colour, struct bawn_buf 
 	say_start(b, colour, true, word);
 	say_text(b, r->error.msg);
 	bawn_buf_puts(b, "\n");
+	/* the first one's reason is in the message */
+	for (size_t i = 1; r->error.kind == BAWN_ERR_UNSUPPORTED && i < r->n_tried; i++) {
+		say_start(b, colour, false, "nor");
+		bawn_buf_printf(b, "%s: ", r->tried[i].backend);
+		say_text(b, r->tried[i].why);
+		bawn_buf_puts(b, "\n");
+	}
 }
 
 static void say_limit(const struct bawn_result *r, bool colour, struct bawn_buf *b)

@@ -184,7 +184,8 @@ def no_proc(place):
 # ---- kernels that lack something ----
 
 def no_user_namespaces(place):
-    """native is refused with reason and remedy; auto falls to landlock and says so; enhanced does not."""
+    """native is refused with reason and remedy; auto falls to chroot for root, to landlock for others, and says so;
+    enhanced does not take landlock."""
     # the owner of a namespace may set its limits from within, with the rights it has there
     wrap = ["/usr/bin/unshare", "-Ur", "sh", "-c", 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"', "sh"]
     words = place.drop() + wrap
@@ -192,17 +193,28 @@ def no_user_namespaces(place):
     if probe.returncode == 0:
         raise Skip("user namespaces cannot be switched off here")
 
-    def run(*args):
-        return place.run(*wrap, place.suite.bawn, "run", *args)
-    expect_not_run(place, run("--backend", "native", "--", *TOUCH), "user namespaces are", "max_user_namespaces")
-    expect_not_run(place, run("--isolation", "enhanced", "--", *TOUCH), "user namespaces")
-    r = run("--", *TOUCH)
-    expect_ok(place, r)
-    r = run("--json", "--", *TOUCH)
-    place.started()
-    for word in ('"backend":"landlock"', "user namespaces"):
-        if word not in r.out.replace('": "', '":"'):
-            raise Fail(f"the result does not say {word}: {r.out}")
+    # as an ordinary user: root by name only
+    bare = ["/usr/bin/setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+
+    def check(way, backend):
+        def run(*args):
+            return place.run(*wrap, *way, place.suite.bawn, "run", *args)
+        expect_not_run(place, run("--backend", "native", "--", *TOUCH), "user namespaces are", "max_user_namespaces")
+        r = run("--", *TOUCH)
+        expect_ok(place, r)
+        r = run("--json", "--", *TOUCH)
+        place.started()
+        for word in (f'"backend":"{backend}"', "user namespaces"):
+            if word not in r.out.replace('": "', '":"'):
+                raise Fail(f"the result does not say {word}: {r.out}")
+        r = run("--isolation", "enhanced", "--", *TOUCH)
+        if backend == "landlock":
+            expect_not_run(place, r, "user namespaces")
+        else:
+            expect_ok(place, r)
+
+    check([], "chroot")
+    check(bare, "landlock")
 
 
 def lacks(place, *calls):
@@ -210,13 +222,13 @@ def lacks(place, *calls):
 
 
 def no_landlock(place):
-    for backend in ("native", "landlock", "auto"):
+    for backend in ("native", "landlock", "auto") + (("chroot",) if place.identity == "root" else ()):
         r = place.run(*lacks(place, "landlock_create_ruleset"), place.suite.bawn, "run", "--backend", backend, "--", *TOUCH)
         expect_not_run(place, r, "Landlock")
 
 
 def no_seccomp(place):
-    for backend in ("native", "landlock", "auto"):
+    for backend in ("native", "landlock", "auto") + (("chroot",) if place.identity == "root" else ()):
         r = place.run(*lacks(place, "seccomp"), place.suite.bawn, "run", "--backend", backend, "--", *TOUCH)
         expect_not_run(place, r, "filter")
 

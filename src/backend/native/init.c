@@ -129,6 +129,13 @@ static int step_identity(struct state *s, struct bawn_error *err)
 	return bawn_wall_identity(s->in->uid, s->in->gid, err);
 }
 
+/* Without a map of ids the groups of the caller would go along. */
+static int step_groups(struct state *s, struct bawn_error *err)
+{
+	(void)s;
+	return bawn_wall_no_groups(err);
+}
+
 static int step_network(struct state *s, struct bawn_error *err)
 {
 	if (sethostname(s->plan->hostname, strlen(s->plan->hostname)) < 0)
@@ -226,12 +233,12 @@ static int step_syscalls(struct state *s, struct bawn_error *err)
 
 static int step_outer(struct state *s, struct bawn_error *err)
 {
-	return bawn_wall_outer_check(s->in->outer.host_ns, err);
+	return bawn_wall_outer_check(s->in->outer.host_ns, s->in->outer.shared, err);
 }
 
 static int step_power(struct state *s, struct bawn_error *err)
 {
-	int r = bawn_wall_outer_power(s->in->uid, s->in->gid, &s->power, err);
+	int r = bawn_wall_outer_power(geteuid(), getegid(), &s->power, err);
 
 	/* new rights undo it */
 	return r == 0 && follows_parent(s) && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : r;
@@ -297,6 +304,7 @@ static const struct step {
 	{"mounts", T(NEAR), step_outer_mounts, 0},
 	{"network", OURS, step_network, 0},
 	{"identity", T(FULL), step_identity, BAWN_CTL_PROC | BAWN_CTL_IPC},
+	{"identity", T(CHROOT), step_groups, BAWN_CTL_PROC | BAWN_CTL_IPC},
 	{"root", OURS, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK},
 	{"network", OURS, step_join, BAWN_CTL_NET_NONE},
 	{"terminal", EACH, step_terminal, 0},
@@ -357,6 +365,8 @@ static uint32_t last_claims(const struct state *s)
 	case BAWN_TIER_CHROOT:
 	case BAWN_TIER_NEAR:
 		c = network_claims(s);
+		if (s->in->outer.shared && bawn_landlock_abi() < 6)
+			c &= ~(uint32_t)BAWN_CTL_PROC; /* neighbours could be signalled */
 		break;
 	}
 	/* mounts keep what exists; what does not exist yet is the broker's, which is loaded with
@@ -701,7 +711,7 @@ void bawn_init_main(const struct bawn_init *in)
 		.listener = -1};
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_ERROR};
 
-	s.alone = in->plan->tier != BAWN_TIER_LANDLOCK &&
+	s.alone = in->plan->tier != BAWN_TIER_LANDLOCK && !in->outer.shared &&
 		  (in->plan->tier != BAWN_TIER_FAR || getpid() == 1);
 	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
 		s.listeners.fds[i] = -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The native backend, host side: makes the control groups, clones the sandbox's init into its
- * namespaces and passes on what init says. The two tiers differ in the plan and in the clone flags
+ * namespaces and passes on what init says. The tiers differ in the plan and in the clone flags
  * only.
  */
 #include "backend/native/native.h"
@@ -42,8 +42,10 @@ static uint64_t clone_flags(const struct bawn_plan *plan)
 	uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
 			 CLONE_NEWCGROUP;
 
-	if (plan->tier != BAWN_TIER_FULL)
+	if (plan->tier == BAWN_TIER_LANDLOCK)
 		return 0;
+	if (plan->tier == BAWN_TIER_CHROOT)
+		flags &= ~(uint64_t)CLONE_NEWUSER;
 	if (HOLE("pidns"))
 		flags &= ~(uint64_t)CLONE_NEWPID;
 	if (HOLE("ipcns"))
@@ -83,18 +85,32 @@ static void describe(struct native *n, const struct bawn_init *init)
 		const char *name;
 	} limits[] = {{BAWN_CTL_LIMIT_MEMORY, " memory"}, {BAWN_CTL_LIMIT_PROCESSES, " processes"},
 		{BAWN_CTL_LIMIT_CPU, " cpu"}};
+	static const char *const around[] = {
+		[BAWN_TIER_FULL] = "namespaces (user mount pid net ipc uts cgroup), ",
+		[BAWN_TIER_LANDLOCK] = "",
+		[BAWN_TIER_CHROOT] = "namespaces (mount pid net ipc uts cgroup), chroot, ",
+	};
 	size_t size = sizeof(n->in.walls);
-	size_t at = (size_t)snprintf(n->in.walls, size,
-		"%sLandlock ABI %d, seccomp, rlimits, metering",
-		n->plan->tier == BAWN_TIER_FULL ? "namespaces (user mount pid net ipc uts cgroup), "
-						: "",
-		bawn_landlock_abi());
+	size_t at =
+		(size_t)snprintf(n->in.walls, size, "%sLandlock ABI %d, seccomp, rlimits, metering",
+			around[n->plan->tier], bawn_landlock_abi());
 
 	if (init->by_cgroup)
 		at += (size_t)snprintf(n->in.walls + at, size - at, ", cgroup for");
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && at < size; i++)
 		if (init->by_cgroup & limits[i].bit)
 			at += (size_t)snprintf(n->in.walls + at, size - at, "%s", limits[i].name);
+}
+
+static int no_child(enum bawn_tier tier, int error, struct bawn_error *err)
+{
+	errno = error;
+	if (tier == BAWN_TIER_FULL)
+		return bawn_native_no_namespaces(error, err);
+	if (tier == BAWN_TIER_CHROOT && error == EPERM)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"namespaces are refused to root here (no CAP_SYS_ADMIN?): %m");
+	return bawn_fail(err, BAWN_ERR_BACKEND, -error, "cannot make a process: %m");
 }
 
 static int clone_child(struct native *n, struct bawn_init *init, int child, struct bawn_error *err)
@@ -105,14 +121,7 @@ static int clone_child(struct native *n, struct bawn_init *init, int child, stru
 		bawn_init_main(init);
 	}
 	(void)close(child);
-	if (n->link.pid < 0) {
-		int r = -errno;
-
-		return n->plan->tier == BAWN_TIER_FULL
-			       ? bawn_native_no_namespaces(-r, err)
-			       : bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot make a process: %m");
-	}
-	return 0;
+	return n->link.pid < 0 ? no_child(n->plan->tier, errno, err) : 0;
 }
 
 /* The groups are made while init builds. */
@@ -125,6 +134,7 @@ static int make_groups(struct native *n, struct bawn_init *init, struct bawn_err
 	if (r < 0)
 		return r;
 	describe(n, init);
+	n->in.by_cgroup = init->by_cgroup;
 	r = init->groups_follow ? bawn_cgroup_hand(n->link.cgroup, init->by_cgroup, n->link.sock)
 				: 0;
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET) { /* gone: await says why */
@@ -193,6 +203,9 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"net.egress: network.mode '%s' needs a network namespace, which there is none of without user namespaces; only deny and closed can be enforced",
 			bawn_enum_name("netmode", plan->egress->mode));
+	if (plan->tier == BAWN_TIER_CHROOT && geteuid() != 0)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"only root can build this wall; run bawn as root, or take another backend");
 	n->arena = bawn_arena_new();
 	if (!n->arena)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
@@ -249,41 +262,39 @@ static void native_destroy(struct bawn_instance *in)
 	n->arena = bawn_arena_free(n->arena);
 }
 
+/* All tiers are one backend on different plans. */
+#define NATIVE                                                                                    \
+	.abi = BAWN_BACKEND_ABI, .level = BAWN_LEVEL_PROCESS,                                     \
+	.instance_size = sizeof(struct native), .prepare = native_prepare, .await = native_await, \
+	.start = native_start, .event = native_event, .signal = native_signal,                    \
+	.usage = native_usage, .destroy = native_destroy
+
 const struct bawn_backend bawn_backend_native = {
-	.abi = BAWN_BACKEND_ABI,
+	NATIVE,
 	.name = "native",
 	.aliases = "kernel,namespace,landlock+bwrap",
 	.summary = "namespaces, Landlock and seccomp of this kernel",
-	.level = BAWN_LEVEL_PROCESS,
 	.strength = 60,
 	.tier = BAWN_TIER_FULL,
-	.instance_size = sizeof(struct native),
 	.probe = bawn_native_probe,
-	.prepare = native_prepare,
-	.await = native_await,
-	.start = native_start,
-	.event = native_event,
-	.signal = native_signal,
-	.usage = native_usage,
-	.destroy = native_destroy,
 };
 
-/* The same backend on a plan for the second tier. */
+const struct bawn_backend bawn_backend_chroot = {
+	NATIVE,
+	.name = "chroot",
+	.aliases = "",
+	.summary = "for root: chroot, namespaces, Landlock and seccomp without user namespaces",
+	.strength = 30,
+	.tier = BAWN_TIER_CHROOT,
+	.probe = bawn_chroot_probe,
+};
+
 const struct bawn_backend bawn_backend_landlock = {
-	.abi = BAWN_BACKEND_ABI,
+	NATIVE,
 	.name = "landlock",
 	.aliases = "",
 	.summary = "Landlock and seccomp without namespaces, for unprivileged containers",
-	.level = BAWN_LEVEL_PROCESS,
 	.strength = 20,
 	.tier = BAWN_TIER_LANDLOCK,
-	.instance_size = sizeof(struct native),
 	.probe = bawn_landlock_probe,
-	.prepare = native_prepare,
-	.await = native_await,
-	.start = native_start,
-	.event = native_event,
-	.signal = native_signal,
-	.usage = native_usage,
-	.destroy = native_destroy,
 };

@@ -6,6 +6,7 @@
 #include "backend/backend.h"
 
 int bawn_native_probe(struct bawn_probe *ret, struct bawn_error *err);
+int bawn_chroot_probe(struct bawn_probe *ret, struct bawn_error *err);
 int bawn_landlock_probe(struct bawn_probe *ret, struct bawn_error *err);
 /* What this host can do with `be`: its wall is built around nothing (in `image`, if not NULL) and
  * taken down again. Sets offers, version (if still empty) and reason. */

@@ -2,6 +2,7 @@
 /* Who the command is: the id maps of its user namespace, no capabilities. */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 
 #include <linux/capability.h>
@@ -33,6 +34,15 @@ int bawn_wall_identity(uid_t uid, gid_t gid, struct bawn_error *err)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, r, "cannot map ids into the user namespace: %m");
 	}
+	return 0;
+}
+
+int bawn_wall_no_groups(struct bawn_error *err)
+{
+	/* a user namespace of somebody else's may have given up setgroups for good */
+	if (setgroups(0, NULL) < 0 && getgroups(0, NULL) != 0)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -errno, "cannot drop supplementary groups: %m");
 	return 0;
 }
 

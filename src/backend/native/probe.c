@@ -73,7 +73,8 @@ int bawn_probe_by_doing(const struct bawn_backend *be, const char *image, struct
 		.proxy_port = 1024, .capture_port = 1025, .allow = none, .block = none};
 	struct bawn_plan plan = {.demanded = (1u << BAWN_CTL_COUNT) - 1,
 		.may_miss = BAWN_CTL_NET_EGRESS,
-		.egress = be->tier == BAWN_TIER_LANDLOCK ? NULL : &egress,
+		.egress = be->tier == BAWN_TIER_LANDLOCK || be->tier == BAWN_TIER_FAR ? NULL
+										     : &egress,
 		.tier = be->tier,
 		.exe = "/bin/true",
 		.argv = none,
@@ -134,6 +135,17 @@ int bawn_native_probe(struct bawn_probe *ret, struct bawn_error *err)
 	remedy = ret->offers ? NULL : remedy_for_namespaces(&file);
 	if (remedy)
 		(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s", remedy);
+	return 0;
+}
+
+int bawn_chroot_probe(struct bawn_probe *ret, struct bawn_error *err)
+{
+	(void)err;
+	*ret = (struct bawn_probe){0};
+	if (bawn_probe_by_doing(&bawn_backend_chroot, NULL, ret) < 0)
+		return -ENOMEM;
+	if (!ret->offers && geteuid() != 0)
+		(void)snprintf(ret->remedy, sizeof(ret->remedy), "run bawn as root");
 	return 0;
 }
 

@@ -520,6 +520,12 @@ static int enter(const struct builder *b, struct bawn_error *err)
 	if (!b->whole && mount_setattr(b->root, "", AT_EMPTY_PATH, &ro, sizeof(ro)) < 0)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "cannot make the root read-only: %m");
+	/* works on an initramfs as well; the way back needs a capability that the command never has
+	 */
+	if (b->plan->tier == BAWN_TIER_CHROOT)
+		return chroot(".") < 0 || chdir("/") < 0 ? bawn_fail(err, BAWN_ERR_BACKEND, -errno,
+								   "cannot change the root: %m")
+							 : 0;
 	if (bawn_pivot_root(".", ".") < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot change the root: %m");
 	r = leave(err);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What `run` and `explain` have in common: the stages up to a wall that stands. */
+
+#include "audit/audit.h"
+#include "backend/backend.h"
+#include "pipeline/door.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/vet.h"
+
+struct bawn_run {
+	struct bawn_arena *a;
+	const struct bawn_run_input *in;
+	struct bawn_result *r;
+	struct bawn_audit *audit;
+	struct bawn_instance *instance;
+	struct bawn_door *door;
+	struct bawn_stdio stdio;
+	const char *own[3]; /* the audit log and its head */
+	struct bawn_tool_use use;
+	struct bawn_subject subject;
+	struct bawn_vetting *vetting; /* the call is looked at while its wall goes up */
+	bool heard, judged;
+	int heard_error; /* why there is no verdict */
+	struct bawn_error heard_why;
+};
+
+#define BAWN_RUN(a_, in_, r_)                                 \
+	{                                                     \
+		.a = (a_), .in = (in_), .r = (r_), .stdio = { \
+			.child = {-1, -1, -1},                \
+			.parent = {-1, -1, -1},               \
+			.stdin_fd = -1                        \
+		}                                             \
+	}
+
+/* call → policy → inspect, which goes on meanwhile */
+int bawn_run_understand(struct bawn_run *x);
+
+/* inspect → verdict, once. `run` does it while its wall goes up, so that it takes no time of its
+ * own. */
+void bawn_run_hear(struct bawn_run *x);
+
+/*
+ * What the verdict means. For `run`, called when the wall stands and nothing of the call has run;
+ * also when there is no wall (`wall` < 0): that the call is forbidden says more than why it could
+ * not be confined. For `guard`, called first: the verdict says whether there is to be a wall.
+ */
+int bawn_run_judge(struct bawn_run *x, int wall);
+
+/*
+ * plan → backend: the first candidate that meets every demanded control. Says in the result which
+ * one and why; those that would not do are in result->tried.
+ */
+int bawn_run_wall(struct bawn_run *x);
+
+/* A further remark for the user; NULL is none. */
+void bawn_run_note(struct bawn_result *r, const char *text);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A wall for the call: one candidate after the other until one can show that it enforces all that
+ * is demanded. Why the others would not do is kept: who is refused wants to know what to change.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/eventfd.h>
+
+#include "backend/ask.h"
+#include "pipeline/choose.h"
+#include "pipeline/filter.h"
+#include "pipeline/stages.h"
+
+#define ASK_MS 20000
+
+/* The plan for this candidate, and whether it is for the likes of it at all. */
+static int make_plan(struct bawn_run *x, const struct bawn_backend *be)
+{
+	struct bawn_plan_options o = {.backend = be->name,
+		.tier = be->tier,
+		.image = be->image,
+		.box = x->in->box,
+		.box_dir = x->in->box_dir,
+		.pty = x->in->pty,
+		.own = x->own};
+	struct bawn_result *r = x->r;
+	int e;
+
+	r->backend = be->name;
+	r->level = bawn_level_name(be->level);
+	e = bawn_plan_make(x->a, r->policy, r->call, &r->verdict, &o, &r->plan, &r->error);
+	if (e < 0)
+		return e;
+	r->demanded = r->plan->demanded;
+	e = bawn_output_filter_check(r->policy, &r->error);
+	if (e < 0)
+		return e;
+	if (!strcmp(be->name, "noop") && r->demanded & BAWN_CTL_SYSCALLS & ~r->plan->may_miss)
+		return bawn_fail(&r->error, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"backend 'noop' confines nothing; it runs only where the policy says level: none");
+	if (be->suits && !be->suits(r->plan))
+		return bawn_fail(&r->error, BAWN_ERR_UNSUPPORTED, -ENOEXEC,
+			"backend '%s' (%s) is not for '%.200s'; nothing was run", be->name,
+			be->summary, r->plan->exe);
+	return 0;
+}
+
+/*
+ * Descriptors that are opened from here on: what is watched, a child that looks at the output, what
+ * comes with the receipt. They must be there before the command runs: its output would be withheld
+ * otherwise.
+ */
+static int need_descriptors(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	int fds[64];
+	size_t want = 8 + plan->n_loopback_ports + (plan->egress ? 8 : 0);
+	size_t n = 0;
+	int r = 0;
+
+	for (; r >= 0 && n < want && n < sizeof(fds) / sizeof(fds[0]); n++)
+		r = fds[n] = n ? fcntl(fds[0], F_DUPFD_CLOEXEC, 3) : eventfd(0, EFD_CLOEXEC);
+	if (r < 0)
+		r = bawn_fail(err, BAWN_ERR_BACKEND, -errno,
+			"too few descriptors (ulimit -n), %zu more are needed: %m", want - n + 1);
+	while (n--)
+		if (fds[n] >= 0)
+			(void)close(fds[n]);
+	return r < 0 ? r : 0;
+}
+
+static int put_up(struct bawn_run *x, const struct bawn_backend *be)
+{
+	struct bawn_result *r = x->r;
+	int e = 0;
+
+	/* the door starts while the wall goes up */
+	if (r->plan->egress && !x->door)
+		e = bawn_door_open(x->a, r->plan->egress, &x->door, &r->error);
+	if (e >= 0)
+		e = bawn_stdio_open(&x->stdio, r->plan, x->in->stdin_fd, &r->error);
+	if (e >= 0)
+		e = bawn_instance_new(be, r->plan, x->stdio.child, &x->instance, &r->error);
+	bawn_stdio_close_child(&x->stdio);
+	if (e >= 0) {
+		/* the wall goes up meanwhile */
+		bawn_plan_digest(r->plan, x->r->plan_sha256);
+		bawn_run_hear(x);
+		e = need_descriptors(r->plan, &r->error);
+	}
+	if (e >= 0)
+		e = bawn_instance_await(x->instance, r->plan, &r->missing, &r->error);
+	if (e >= 0 && x->door)
+		e = bawn_door_hand(x->door, x->instance, &r->error);
+	if (e < 0) {
+		x->instance = bawn_instance_free(x->instance);
+		bawn_stdio_done(&x->stdio);
+	}
+	return e;
+}
+
+static int try_backend(struct bawn_run *x, const struct bawn_backend *be)
+{
+	struct bawn_result *r = x->r;
+	int e = make_plan(x, be);
+
+	if (e >= 0)
+		e = put_up(x, be);
+	if (e < 0)
+		return e;
+	r->enforced = x->instance->enforced;
+	if (bawn_output_filter_guards_secrets(r->policy)) {
+		r->demanded |= BAWN_CTL_SECRETS;
+		r->enforced |= BAWN_CTL_SECRETS;
+	}
+	r->walls = bawn_arena_strdup(x->a, x->instance->walls);
+	return r->walls ? 0 : bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+}
+
+/* What was asked for by name and is not there: the probe knows why, and what would help. */
+static void say_remedy(struct bawn_run *x, const struct bawn_backend *be)
+{
+	struct bawn_probe p;
+
+	if (x->r->error.err == -ENOEXEC)
+		return;
+	bawn_ask(be, ASK_MS, &p);
+	if (p.offers)
+		return;
+	(void)bawn_fail(&x->r->error, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+		"backend '%s' cannot be used here: %s%s%s; nothing was run", be->name, p.reason,
+		*p.remedy ? "; remedy: " : "", p.remedy);
+}
+
+/* The message without the name that stands before it in a list of reasons anyway. */
+static const char *without_name(const char *msg, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (!strncmp(msg, "backend '", 9) && !strncmp(msg + 9, name, n) && msg[9 + n] == '\'')
+		msg += 10 + n + strspn(msg + 10 + n, ": ");
+	return msg;
+}
+
+static void note_tried(struct bawn_run *x, struct bawn_tried *tried, const struct bawn_backend *be)
+{
+	struct bawn_result *r = x->r;
+	const char *why = bawn_arena_strdup(x->a, without_name(r->error.msg, be->name));
+
+	tried[r->n_tried++] = (struct bawn_tried){be->name, why ? why : "out of memory"};
+	r->tried = tried;
+}
+
+/* None would do: the first one's reason, and who else was asked. */
+static void combine_reasons(struct bawn_result *r, enum bawn_level level)
+{
+	char others[160] = "";
+	size_t n = 0;
+
+	if (r->n_tried < 2)
+		return;
+	for (size_t i = 1; i < r->n_tried && n < sizeof(others); i++)
+		n += (size_t)snprintf(others + n, sizeof(others) - n, "%s'%s'", i > 1 ? ", " : "",
+			r->tried[i].backend);
+	(void)bawn_fail(&r->error, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+		"no backend of level '%s' or above will do: backend '%s' %.200s; nor can %s",
+		bawn_level_name(level), r->tried[0].backend, r->tried[0].why, others);
+}
+
+/* Why this one, when it was not the first. */
+static const char *reason_of(struct bawn_run *x, const struct bawn_choices *c)
+{
+	const struct bawn_result *r = x->r;
+	const char *more = r->n_tried > 1 ? ", others neither" : "";
+
+	return bawn_arena_printf(x->a, "%s; '%s' would not do%s: %.300s", c->reason,
+		r->tried[0].backend, more, r->tried[0].why);
+}
+
+int bawn_run_wall(struct bawn_run *x)
+{
+	struct bawn_result *r = x->r;
+	struct bawn_tried *tried;
+	struct bawn_choices c;
+	int e = bawn_choose(r->policy, &c, &r->error);
+
+	if (e < 0)
+		return e;
+	tried = bawn_new(x->a, struct bawn_tried, c.n);
+	if (!tried)
+		return bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	r->reason = c.reason;
+	for (size_t i = 0; i < c.n; i++) {
+		e = try_backend(x, c.v[i]);
+		if (e >= 0 || r->error.kind != BAWN_ERR_UNSUPPORTED)
+			break;
+		if (c.named)
+			say_remedy(x, c.v[i]);
+		else if (e == -ENOEXEC) /* not for commands of this kind: not worth a word */
+			continue;
+		note_tried(x, tried, c.v[i]);
+	}
+	if (e < 0 && r->error.kind == BAWN_ERR_UNSUPPORTED)
+		combine_reasons(r, c.level);
+	if (e < 0)
+		return e;
+	if (r->n_tried)
+		r->reason = reason_of(x, &c);
+	r->error = (struct bawn_error){0};
+	return 0;
+}
