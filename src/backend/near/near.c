@@ -572,7 +572,7 @@ void bawn_near_destroy(struct bawn_instance *in)
 void bawn_near_version(const char *program, char *dst, size_t size)
 {
 	char option[] = "--version";
-	char *const argv[] = {program, option, NULL};
+	char *const argv[] = {(char *)(uintptr_t)program, option, NULL};
 	_cleanup_close_ int out = memfd_create("version", MFD_CLOEXEC);
 	posix_spawn_file_actions_t files;
 	pid_t pid = 0;
