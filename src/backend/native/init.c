@@ -314,7 +314,7 @@ static const struct step {
 	{"landlock", THIS, step_landlock, BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE},
 	{"landlock", T(FAR), step_landlock_if, 0},
 	{"directory", EACH, step_directory, BAWN_CTL_ENV},
-	{"root", OURS, step_left, 0},
+	{"root", T(FULL), step_left, 0},
 	{"syscalls", THIS, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED},
 	{"syscalls", T(FAR), step_syscalls_if, 0},
 };
