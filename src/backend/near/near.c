@@ -153,22 +153,17 @@ static void args_done(struct bawn_near_args *args)
 
 /* ---- finding things ---- */
 
+/* Never along PATH: a workspace may well be on it, and what is found here runs unconfined. */
 int bawn_near_find(const struct bawn_tool *tool, char *dst, size_t size, struct bawn_error *err)
 {
-	static const char usual[] = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-	const char *env = getenv("PATH"); /* NOLINT(concurrency-mt-unsafe): nobody changes it */
-	const char *const lists[] = {env ? env : "", usual};
+	static const char *const places[] = {"/usr/local/bin", "/usr/bin", "/bin",
+		"/usr/local/sbin", "/usr/sbin", "/sbin", "/opt/podman/bin", "/snap/bin",
+		"/run/current-system/sw/bin"};
 
-	for (size_t i = 0; i < 2; i++)
-		for (const char *p = lists[i]; *p; p += strcspn(p, ":"), p += *p == ':') {
-			int n = (int)strcspn(p, ":");
-
-			if (*p == '/' &&
-				(size_t)snprintf(dst, size, "%.*s/%s", n, p, tool->program) <
-					size &&
-				access(dst, X_OK) == 0)
-				return 0;
-		}
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if ((size_t)snprintf(dst, size, "%s/%s", places[i], tool->program) < size &&
+			access(dst, X_OK) == 0)
+			return 0;
 	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP, "'%s' is not installed; %s",
 		tool->program, tool->remedy);
 }

@@ -67,7 +67,7 @@ int bawn_near_open(struct bawn_near_args *args, const struct bawn_mount *m, stru
 mode_t bawn_near_hidden_type(const struct bawn_plan *plan, size_t i, struct bawn_arena *a);
 
 struct bawn_tool {
-	const char *program; /* looked for along PATH, then in the usual system directories */
+	const char *program; /* looked for in the system's directories, never along PATH */
 	const char *remedy;  /* what to do when it is not there */
 	const char *walls;   /* what it builds, for people: "bubblewrap: namespaces (…)" */
 	bool by_path; /* bawn-inside connects to `dir`/socket; else it inherits a descriptor */

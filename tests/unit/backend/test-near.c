@@ -373,3 +373,93 @@ TEST(handover_cut_short)
 		ASSERT_EQ(bawn_handover_decode(a, copy, n, &got, NULL), -EPROTO);
 	}
 }
+
+/* ---- tools that are no walls ---- */
+
+static const struct bawn_call call = {.run_id = "test"};
+
+static void add_inside(const struct bawn_near_job *job, struct bawn_near_args *args)
+{
+	bawn_near_addf(args, "/proc/self/fd/%d", job->inside_fd);
+	bawn_near_add(args, "near", job->socket, NULL);
+}
+
+static int build_complaint(
+	const struct bawn_near_job *job, struct bawn_near_args *args, struct bawn_error *err)
+{
+	(void)job;
+	(void)err;
+	bawn_near_add(args, "-c", "echo first; echo 'no luck today' >&2; exit 1", NULL);
+	return 0;
+}
+
+static int build_sleep(
+	const struct bawn_near_job *job, struct bawn_near_args *args, struct bawn_error *err)
+{
+	(void)err;
+	bawn_near_add(args, "-c", "exec sleep 1000", job->socket, NULL);
+	return 0;
+}
+
+static int build_nothing(
+	const struct bawn_near_job *job, struct bawn_near_args *args, struct bawn_error *err)
+{
+	(void)err;
+	bawn_near_add(args, "-c", "exec \"$0\" \"$@\"", NULL);
+	add_inside(job, args);
+	return 0;
+}
+
+static const struct bawn_backend backend = {.name = "test", .destroy = bawn_near_destroy};
+
+/* How far it gets: the error of a wall that never stands. Nothing of it may be left. */
+static struct bawn_error attempt(int (*build_line)(const struct bawn_near_job *,
+					 struct bawn_near_args *, struct bawn_error *),
+	int setup_ms)
+{
+	const struct bawn_tool tool = {.program = "sh",
+		.remedy = "",
+		.walls = "none",
+		.setup_ms = setup_ms,
+		.build = build_line};
+	struct bawn_near *n = calloc(1, sizeof(*n));
+	const int stdio[3] = {-1, -1, -1};
+	struct bawn_error err = {0};
+
+	ASSERT_TRUE(n);
+	n->in.be = &backend;
+	plan.call = &call;
+	plan.limits = (struct bawn_limits){BAWN_UNLIMITED, BAWN_UNLIMITED, BAWN_UNLIMITED,
+		BAWN_UNLIMITED, BAWN_UNLIMITED, BAWN_UNLIMITED, 0, BAWN_UNLIMITED, BAWN_UNLIMITED};
+	if (bawn_near_prepare(&n->in, &tool, &plan, stdio, &err) < 0)
+		FAIL("%s", err.msg);
+	ASSERT_TRUE(bawn_near_await(&n->in, &err) < 0);
+	bawn_near_destroy(&n->in);
+	ASSERT_EQ(waitpid(-1, NULL, WNOHANG), -1);
+	ASSERT_EQ(errno, ECHILD);
+	free(n);
+	return err;
+}
+
+TEST(what_a_tool_says_when_it_fails_is_passed_on)
+{
+	struct bawn_error err = attempt(build_complaint, 0);
+
+	ASSERT_STREQ(err.msg, "sh failed: no luck today");
+	ASSERT_EQ(err.kind, BAWN_ERR_BACKEND);
+}
+
+TEST(a_tool_that_never_starts_anything_is_ended)
+{
+	struct bawn_error err = attempt(build_sleep, 50);
+
+	ASSERT_EQ(err.err, -ETIMEDOUT);
+}
+
+/* bawn-inside believes nobody: where there is no wall it says so, and nothing runs. */
+TEST(a_tool_that_builds_no_wall_is_refused)
+{
+	struct bawn_error err = attempt(build_nothing, 0);
+
+	ASSERT_TRUE(strstr(err.msg, "outer wall: 'ns/pid' is the host's"));
+}
