@@ -30,7 +30,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/libexec.h"
-#include "base/path.h"
 #include "base/sys.h"
 
 #define INSIDE   "bawn-inside"
@@ -115,33 +114,6 @@ int bawn_near_open(struct bawn_near_args *args, const struct bawn_mount *m, stru
 	}
 	args->fds[args->n_fds++] = fd;
 	return fd;
-}
-
-/* What of the host is at `path` inside, by what was bound so far; NULL if nothing is. */
-static const char *source_of(
-	const struct bawn_plan *plan, size_t before, const char *path, struct bawn_arena *a)
-{
-	while (before-- > 0) {
-		const struct bawn_mount *m = &plan->mounts[before];
-
-		if (!bawn_path_under(path, m->dst) || m->kind == BAWN_MNT_SYMLINK)
-			continue;
-		if (m->kind != BAWN_MNT_RO && m->kind != BAWN_MNT_RW)
-			return NULL;
-		return bawn_path_join(
-			a, m->src, path + strlen(m->dst) + (path[strlen(m->dst)] == '/'));
-	}
-	return NULL;
-}
-
-mode_t bawn_near_hidden_type(const struct bawn_plan *plan, size_t i, struct bawn_arena *a)
-{
-	const char *src = source_of(plan, i, plan->mounts[i].dst, a);
-	struct stat st;
-
-	if (!src || lstat(src, &st) < 0 || S_ISLNK(st.st_mode))
-		return 0;
-	return S_ISDIR(st.st_mode) ? S_IFDIR : S_IFREG;
 }
 
 static void args_done(struct bawn_near_args *args)
