@@ -20,6 +20,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -32,8 +33,9 @@
 #include "base/libexec.h"
 #include "base/sys.h"
 
-#define INSIDE   "bawn-inside"
-#define SAID_MAX 4096 /* of what a tool says is looked at */
+#define INSIDE     "bawn-inside"
+#define VERSION_MS 3000 /* for a tool to say its version */
+#define SAID_MAX   4096 /* of what a tool says is looked at */
 
 static struct bawn_near *near_of(struct bawn_instance *in)
 {
@@ -520,6 +522,21 @@ void bawn_near_destroy(struct bawn_instance *in)
 
 /* ---- probing ---- */
 
+static void await_or_kill(pid_t pid, int timeout_ms)
+{
+	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int r;
+
+	do
+		r = poll(&p, 1, timeout_ms);
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		(void)bawn_pidfd_send_signal(fd, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 /* The first line that "PROGRAM --version" prints. */
 static void read_version(char *program, char *dst, size_t size)
 {
@@ -536,8 +553,7 @@ static void read_version(char *program, char *dst, size_t size)
 		posix_spawn_file_actions_adddup2(&files, out, 1) == 0 &&
 		posix_spawn_file_actions_adddup2(&files, out, 2) == 0 &&
 		posix_spawn(&pid, program, &files, NULL, argv, environ) == 0)
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		await_or_kill(pid, VERSION_MS);
 	(void)posix_spawn_file_actions_destroy(&files);
 	n = pread(out, dst, size - 1, 0);
 	dst[n > 0 ? n : 0] = '\0';
