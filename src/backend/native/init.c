@@ -235,10 +235,10 @@ static const struct step {
 	{"terminal", BOTH, step_terminal, 0, 0},
 	{"limits", BOTH, step_limits, BAWN_CTL_LIMIT_FILES, BAWN_CTL_LIMIT_FILES},
 	{"privilege", BOTH, step_privilege, BAWN_CTL_PRIVILEGE, BAWN_CTL_PRIVILEGE},
+	{"root", FULL, step_left, 0, 0}, /* before any name of the plan is looked up */
 	{"landlock", BOTH, step_landlock, BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE,
 		BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE},
 	{"directory", BOTH, step_directory, BAWN_CTL_ENV, BAWN_CTL_ENV},
-	{"root", FULL, step_left, 0, 0},
 	{"syscalls", BOTH, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED,
 		BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED | BAWN_CTL_NET_NONE},
 };
