@@ -63,7 +63,7 @@ class Bench:
         self.run(["ninja", "-C", str(self.build), "bawn", "bawn-egress", "bench-tools"], timeout=600)
         shutil.copy(self.build / "bawn", self.bin)
         shutil.copy(self.build / "bawn-egress", self.bin)
-        for name in ("spawn", "many", "files", "loop", "audit-tool"):
+        for name in ("spawn", "floor", "many", "files", "loop", "audit-tool"):
             shutil.copy(self.build / "bench" / name, self.bin)
         return self
 

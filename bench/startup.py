@@ -46,9 +46,11 @@ def install_peers(bench):
 def contenders(bench, place, peers):
     """(name, command, slow)"""
     bawn = bench.bawn
+    bwrap = bwrap_command(bench, place)
     rows = [("bare exec", [TRUE], False),
             ("unshare, 6 namespaces", [shutil.which("unshare"), *UNSHARE, TRUE], False),
-            ("bwrap --unshare-all, same binds", bwrap_command(bench, place), False),
+            ("bwrap --unshare-all, same binds", bwrap, False),
+            ("floor: a minimal C program, same binds", [str(bench.bin / "floor"), *bwrap[1:]], False),
             ("**bawn run**", [bawn, "run", "--", TRUE], False),
             ("bawn run --net allowlist", [bawn, "run", "--net", "allowlist", "--allow-host", "*.example.org", "--", TRUE],
              False),
@@ -114,7 +116,9 @@ def measure(bench):
                 "waited for; all contenders once per round, round after round. bawn as it is by "
                 "default: namespaces, Landlock, seccomp, path broker, limits, audit. bwrap gets the "
                 "binds of bawn's own plan (`bawn explain --json`), but hides nothing inside them, "
-                "filters no system calls, sets no limits and keeps no record. The slow contenders "
+                "filters no system calls, sets no limits and keeps no record. The floor (`bench/floor.c`) makes "
+                "the same namespaces and binds, a Landlock domain and a filter of four instructions, and "
+                "nothing else: what the kernel takes at the least. The slow contenders "
                 "are measured in a group of their own with bare exec and bwrap beside them.")
     peers, missing = ({}, ["npm packages: left out of a quick run"]) if bench.quick else install_peers(bench)
     s.notes += missing

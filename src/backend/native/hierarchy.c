@@ -39,6 +39,7 @@ static int real_remove(int parent, const char *name)
 const struct bawn_cgroup_host bawn_cgroup_real = {
 	.mountinfo = "/proc/self/mountinfo",
 	.self = "/proc/self/cgroup",
+	.usual = "/sys/fs/cgroup",
 	.make = real_make,
 	.remove = real_remove,
 };
@@ -214,6 +215,54 @@ static void add_hier(struct bawn_hiers *all, const struct bawn_hier *h)
 	}
 }
 
+/* The hierarchy of a line "4:memory:/a/b" at its usual place. False: it is not there. */
+static bool try_usual(const struct bawn_cgroup_host *host, const char *line, struct bawn_hier *h)
+{
+	const char *names = strchr(line, ':');
+	const char *path = names ? strchr(names + 1, ':') : NULL;
+	char list[256];
+	struct statfs fs;
+
+	if (!path || path[1] != '/')
+		return false;
+	(void)snprintf(list, sizeof(list), "%.*s", (int)(path - names - 1), names + 1);
+	*h = (struct bawn_hier){.v2 = !*list,
+		.controls = controls_of(list, ","),
+		.acct = list_has(list, ",", "cpuacct")};
+	int n = snprintf(h->mount, sizeof(h->mount), "%s%s%s", host->usual, *list ? "/" : "", list);
+	if (n < 0 || (size_t)n >= sizeof(h->mount) || !set_own(h, "/", path + 1))
+		return false;
+	if (statfs(h->own, &fs) < 0 || fs.f_type != (h->v2 ? MAGIC_V2 : MAGIC_V1))
+		return false;
+	if (h->v2)
+		v2_controls(h);
+	return true;
+}
+
+/*
+ * The kernel writes the table of mounts for every reader, which takes long on a host with many.
+ * True if it is not needed: each hierarchy of interest is where it usually is.
+ */
+static bool find_usual(
+	const struct bawn_cgroup_host *host, char *const *lines, size_t n, struct bawn_hiers *ret)
+{
+	struct bawn_hier h;
+	bool all = false;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t v1 = bawn_hier_v1_controls(lines[i]);
+		bool v2 = !strncmp(lines[i], "0::", 3);
+
+		if ((!v1 && !v2) || known_controls(ret) == ALL_CONTROLS)
+			continue;
+		if (!try_usual(host, lines[i], &h))
+			return false;
+		add_hier(ret, &h);
+		all |= v2;
+	}
+	return all || known_controls(ret) == ALL_CONTROLS;
+}
+
 int bawn_hier_find(const struct bawn_cgroup_host *host, struct bawn_hiers *ret)
 {
 	_cleanup_buf_ struct bawn_buf mounts = {.max = TABLE_MAX};
@@ -224,14 +273,17 @@ int bawn_hier_find(const struct bawn_cgroup_host *host, struct bawn_hiers *ret)
 
 	ret->n = 0;
 	int r = bawn_read_file(AT_FDCWD, host->self, TABLE_MAX, &self);
-	if (r < 0)
-		return r;
+	if (r < 0 || !self.data)
+		return r < 0 ? r : 0;
+	size_t n = split_lines(self.data, lines, sizeof(lines) / sizeof(lines[0]));
+	if (host->usual && find_usual(host, lines, n, ret))
+		return 0;
+	ret->n = 0;
 	r = bawn_read_file(AT_FDCWD, host->mountinfo, TABLE_MAX, &mounts);
 	if (r < 0 && r != -E2BIG)
 		return r;
-	if (!self.data || !mounts.data)
+	if (!mounts.data)
 		return 0;
-	size_t n = split_lines(self.data, lines, sizeof(lines) / sizeof(lines[0]));
 	for (char *l = strtok_r(mounts.data, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
 		if (known_controls(ret) == ALL_CONTROLS)
 			break;

@@ -21,6 +21,7 @@
 struct bawn_cgroup_host {
 	const char *mountinfo; /* path of the table of mounts */
 	const char *self;      /* path of the table of our own groups */
+	const char *usual;     /* where hierarchies are usually mounted, looked at first; or NULL */
 	bool any_fs;           /* the tree need not be a real cgroup file system */
 	int (*make)(int parent, const char *name);
 	int (*remove)(int parent, const char *name);

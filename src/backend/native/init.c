@@ -311,10 +311,10 @@ static const struct step {
 	{"limits", EACH, step_limits, BAWN_CTL_LIMIT_FILES},
 	{"privilege", EACH, step_privilege, BAWN_CTL_PRIVILEGE},
 	{"hidden", T(NEAR), step_hidden, BAWN_CTL_FS_DENY},
+	{"root", T(FULL), step_left, 0}, /* before any name of the plan is looked up */
 	{"landlock", THIS, step_landlock, BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE},
 	{"landlock", T(FAR), step_landlock_if, 0},
 	{"directory", EACH, step_directory, BAWN_CTL_ENV},
-	{"root", T(FULL), step_left, 0},
 	{"syscalls", THIS, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED},
 	{"syscalls", T(FAR), step_syscalls_if, 0},
 };

@@ -146,11 +146,23 @@ static void sort_fds(int *v, size_t n)
 		}
 }
 
+/* A wait that fails is no death: it would cost a run that is well its life. */
+static void await_death(int host)
+{
+	struct pollfd p = {.fd = host, .events = POLLIN};
+
+	while (poll(&p, 1, -1) < 0) {
+		if (errno == EINTR)
+			continue;
+		if (syscall(SYS_pidfd_send_signal, host, 0, NULL, 0) < 0 && errno == ESRCH)
+			return;
+		nap_ms(10);
+	}
+}
+
 static _Noreturn void janitor_main(int host, const struct bawn_group_ref *groups, size_t n)
 {
 	int keep[BAWN_GROUPS_MAX + 1] = {host};
-	struct pollfd p = {.fd = host, .events = POLLIN};
-	int r;
 
 	(void)setsid();
 	for (size_t i = 0; i < n; i++)
@@ -160,9 +172,7 @@ static _Noreturn void janitor_main(int host, const struct bawn_group_ref *groups
 	(void)prctl(PR_SET_NAME, "bawn-janitor");
 	/* Not to stand on a file system that somebody wants to unmount; "/" cannot fail. */
 	(void)syscall(SYS_chdir, "/");
-	do
-		r = poll(&p, 1, -1);
-	while (r < 0 && errno == EINTR);
+	await_death(host);
 	(void)bawn_groups_clear(groups, n, CLEAR_MS);
 	_exit(0);
 }

@@ -484,8 +484,8 @@ static int leave_main(void *arg)
 	return 0;
 }
 
-/* The old root lies on top of ours, at ".", where names that start at "/" do not meet it. The
- * kernel waits for a grace period when it takes it away: so a helper does it while we go on. */
+/* The old root lies on top of ours: "/" is below it, but "x/.." leads onto it. The kernel waits for
+ * a grace period when it takes it away: so a helper does it while we do what needs no names. */
 static int leave(struct bawn_error *err)
 {
 	static char stack[16384] __attribute__((aligned(64)));

@@ -14,7 +14,8 @@
 /*
  * root.c: the fresh root. Everything that the plan binds, private /tmp and /dev, own /proc. When it
  * returns, the new root is "/" and a helper takes the old one away; it is gone, or an error, when
- * bawn_wall_root_left() returns, which must be before anything of the command runs.
+ * bawn_wall_root_left() returns. Until then the old root lies on top of ours, where ".." leads to
+ * it: no name may be looked up but those of our own making.
  */
 int bawn_wall_root(const struct bawn_plan *plan, struct bawn_error *err);
 int bawn_wall_root_left(struct bawn_error *err);

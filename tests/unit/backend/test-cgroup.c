@@ -626,6 +626,31 @@ TEST(v1_mounts_are_told_apart)
 }
 
 /* The v2 mount of a hybrid host has no controllers, but it is real: killing can be tried there. */
+TEST(usual_places_are_those_of_the_table)
+{
+	struct bawn_cgroup_host slow = bawn_cgroup_real;
+	struct bawn_hiers quick, table;
+	size_t same = 0;
+
+	slow.usual = NULL;
+	ASSERT_EQ(bawn_hier_find(&bawn_cgroup_real, &quick), 0);
+	ASSERT_EQ(bawn_hier_find(&slow, &table), 0);
+	if (!table.n)
+		SKIP("no control groups here");
+	ASSERT_EQ(quick.n, table.n);
+	for (size_t i = 0; i < quick.n; i++)
+		for (size_t k = 0; k < table.n; k++)
+			same += quick.v[i].controls == table.v[k].controls &&
+				quick.v[i].v2 == table.v[k].v2 &&
+				quick.v[i].acct == table.v[k].acct &&
+				!strcmp(quick.v[i].own, table.v[k].own);
+	ASSERT_EQ(same, quick.n);
+	/* nothing there: the table is asked */
+	slow.usual = "/nowhere";
+	ASSERT_EQ(bawn_hier_find(&slow, &quick), 0);
+	ASSERT_EQ(quick.n, table.n);
+}
+
 TEST(v2_group_is_cleared_by_its_kill_file)
 {
 	char name[48];
