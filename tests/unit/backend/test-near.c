@@ -44,7 +44,7 @@ static void fill(void)
 	(void)snprintf(path, sizeof(path), "%s/sub", dir);
 	ASSERT_EQ(mkdir(path, 0700), 0);
 	add(BAWN_MNT_RO, "/usr", "/usr");
-	add(BAWN_MNT_RO, "/opt", "/opt");
+	add(BAWN_MNT_RO, "/there is none", "/opt");
 	mounts[1].optional = true;
 	add(BAWN_MNT_SYMLINK, "usr/bin", "/bin");
 	add(BAWN_MNT_SCRATCH, NULL, "/tmp");
@@ -55,8 +55,8 @@ static void fill(void)
 	add(BAWN_MNT_HIDE, NULL, "/w/sub");
 	add(BAWN_MNT_HIDE, NULL, "/w/missing");
 	add(BAWN_MNT_HIDE, NULL, "/tmp/not of the host");
-	add(BAWN_MNT_DEVICE, "/dev/kvm", "/dev/kvm");
-	add(BAWN_MNT_SOCKET, "/run/s", "/run/s");
+	add(BAWN_MNT_DEVICE, "/dev/zero", "/dev/kvm");
+	add(BAWN_MNT_SOCKET, "/dev/null", "/run/s");
 }
 
 static void tidy(void)
@@ -109,6 +109,7 @@ static void expect_line(const struct bawn_near_args *args, const char *want)
 			bawn_buf_puts(&b, args->argv.v[i][0] == '-' ? "\n" : " ");
 		put_word(&b, args, args->argv.v[i]);
 	}
+	ASSERT_TRUE(b.data);
 	ASSERT_STREQ(b.data, want);
 }
 
@@ -152,22 +153,21 @@ TEST(bwrap_takes_every_kind_of_mount)
 	fill();
 	build(&bawn_tool_bwrap, &args);
 	expect_line(&args, BWRAP_HEAD "--perms 0755\n--dir /dev\n" BWRAP_NODES BWRAP_LINKS
-				      "--ro-bind /usr /usr\n"
-				      "--ro-bind-try /opt /opt\n"
+				      "--ro-bind-fd N /usr\n"
 				      "--symlink usr/bin /bin\n"
 				      "--perms 1777\n--size 1048576\n--tmpfs /tmp\n"
 				      "--perms 0700\n--size 1048576\n--tmpfs /home/u\n"
 				      "--perms 0644\n--ro-bind-data N /home/u/.gitconfig\n"
-				      "--bind DIR /w\n"
+				      "--bind-fd N /w\n"
 				      "--perms 0000\n--ro-bind-data N /w/file\n"
 				      "--perms 0000\n--tmpfs /w/sub\n--remount-ro /w/sub\n"
-				      "--dev-bind /dev/kvm /dev/kvm\n"
-				      "--bind /run/s /run/s\n"
+				      "--dev-bind /dev/zero /dev/kvm\n"
+				      "--bind-fd N /run/s\n"
 				      "--proc /proc\n"
 				      "--remount-ro /\n"
 				      "--chdir /\n"
 				      "-- /proc/self/fd/40 near fd:41");
-	ASSERT_EQ(args.n_fds, 3);
+	ASSERT_EQ(args.n_fds, 6);
 	done(&args);
 	tidy();
 }
@@ -182,7 +182,7 @@ TEST(bwrap_on_the_whole_root)
 	plan.limits.disk = BAWN_UNLIMITED;
 	add(BAWN_MNT_SCRATCH, NULL, "/tmp");
 	build(&bawn_tool_bwrap, &args);
-	expect_line(&args, BWRAP_HEAD "--bind / /\n"
+	expect_line(&args, BWRAP_HEAD "--bind-fd N /\n"
 				      "--perms 0755\n--tmpfs /dev\n" BWRAP_NODES
 				      "--dev-bind /dev/tty /dev/tty\n" BWRAP_LINKS
 				      "--perms 1777\n--tmpfs /tmp\n"
@@ -200,9 +200,9 @@ TEST(bwrap_data_is_read_from_the_start)
 
 	fill();
 	build(&bawn_tool_bwrap, &args);
-	ASSERT_EQ(read(args.fds[1], text, sizeof(text)), (long)strlen(mounts[5].src));
+	ASSERT_EQ(read(args.fds[2], text, sizeof(text)), (long)strlen(mounts[5].src));
 	ASSERT_EQ(memcmp(text, mounts[5].src, strlen(mounts[5].src)), 0);
-	ASSERT_EQ(read(args.fds[2], text, sizeof(text)), 0);
+	ASSERT_EQ(read(args.fds[4], text, sizeof(text)), 0);
 	done(&args);
 	tidy();
 }
@@ -239,28 +239,45 @@ TEST(nsjail_command_line)
 	done(&args);
 }
 
+/* As expect_line: numbers of descriptors are "N". */
+static void hide_numbers(const char *text, struct bawn_buf *out)
+{
+	static const char name[] = "\"/proc/self/fd/";
+
+	while (*text) {
+		size_t n = strlen(name);
+
+		bawn_buf_add(out, text, 1);
+		if (strncmp(text++, name, n) != 0)
+			continue;
+		bawn_buf_puts(out, name + 1);
+		text += n - 1;
+		bawn_buf_puts(out, "N");
+		text += strspn(text, "0123456789");
+	}
+}
+
 static void expect_config(const char *want)
 {
 	struct bawn_near_args args = {0};
-	_cleanup_buf_ struct bawn_buf b = {0};
+	_cleanup_buf_ struct bawn_buf b = {0}, shown = {0};
 	const char *at;
 
 	build(&bawn_tool_nsjail, &args);
-	ASSERT_TRUE(bawn_read_all(args.fds[0], &b) >= 0);
+	ASSERT_TRUE(bawn_read_all(args.fds[args.n_fds - 1], &b) >= 0);
 	at = strstr(b.data, "dst: \"/dev/pts\"");
 	ASSERT_TRUE(at && strchr(at, '\n'));
-	ASSERT_STREQ(strchr(at, '\n') + 1, want);
+	hide_numbers(strchr(at, '\n') + 1, &shown);
+	ASSERT_TRUE(shown.data);
+	ASSERT_STREQ(shown.data, want);
 	done(&args);
 }
 
 TEST(nsjail_takes_every_kind_of_mount)
 {
-	char want[2048];
-
 	fill();
-	(void)snprintf(want, sizeof(want),
-		"mount { src: \"/usr\" dst: \"/usr\" is_bind: true rw: false mandatory: true }\n"
-		"mount { src: \"/opt\" dst: \"/opt\" is_bind: true rw: false mandatory: false }\n"
+	expect_config(
+		"mount { src: \"/proc/self/fd/N\" dst: \"/usr\" is_bind: true rw: false }\n"
 		"mount { src: \"usr/bin\" dst: \"/bin\" is_symlink: true }\n"
 		"mount { dst: \"/tmp\" fstype: \"tmpfs\" options: \"mode=1777,size=1048576\" "
 		"is_bind: false rw: true }\n"
@@ -268,22 +285,42 @@ TEST(nsjail_takes_every_kind_of_mount)
 		"is_bind: false rw: true }\n"
 		"mount { src_content: \"[user]\\012\\011name = \\042a\\042\\012\" "
 		"dst: \"/home/u/.gitconfig\" is_bind: true rw: false }\n"
-		"mount { src: \"%s\" dst: \"/w\" is_bind: true rw: true mandatory: true }\n"
+		"mount { src: \"/proc/self/fd/N\" dst: \"/w\" is_bind: true rw: true }\n"
 		"mount { dst: \"/w/sub\" fstype: \"tmpfs\" options: \"mode=0000,size=4096\" "
 		"is_bind: false rw: false }\n"
-		"mount { src: \"/dev/kvm\" dst: \"/dev/kvm\" is_bind: true rw: true mandatory: true }\n"
-		"mount { src: \"/run/s\" dst: \"/run/s\" is_bind: true rw: true mandatory: true }\n",
-		dir);
-	expect_config(want);
+		"mount { src: \"/proc/self/fd/N\" dst: \"/dev/kvm\" is_bind: true rw: true }\n"
+		"mount { src: \"/proc/self/fd/N\" dst: \"/run/s\" is_bind: true rw: true }\n");
 	tidy();
 }
 
 /* What a name of the host could smuggle in. */
 TEST(nsjail_quotes_strings)
 {
-	add(BAWN_MNT_RO, "/a\" rw: true", "/b\\\n\xc3\xa4");
-	expect_config("mount { src: \"/a\\042 rw: true\" dst: \"/b\\134\\012\\303\\244\" "
-		      "is_bind: true rw: false mandatory: true }\n");
+	add(BAWN_MNT_RO, "/usr", "/b\" rw: true \\\n\xc3\xa4");
+	expect_config("mount { src: \"/proc/self/fd/N\" "
+		      "dst: \"/b\\042 rw: true \\134\\012\\303\\244\" is_bind: true rw: false }\n");
+}
+
+/* Whatever is a symlink now was none when the plan was made. */
+TEST(a_path_that_turned_into_a_symlink_is_refused)
+{
+	struct bawn_near_job job = {.plan = &plan, .inside_fd = 40, .socket = "fd:41"};
+	struct bawn_near_args args = {.a = bawn_arena_new()};
+	struct bawn_error err = {0};
+	char link[64], below[80];
+
+	ASSERT_TRUE(mkdtemp(dir));
+	(void)snprintf(link, sizeof(link), "%s/link", dir);
+	(void)snprintf(below, sizeof(below), "%s/bin", link);
+	ASSERT_EQ(symlink("/usr", link), 0);
+	add(BAWN_MNT_RW, link, "/w");
+	ASSERT_EQ(bawn_tool_bwrap.build(&job, &args, &err), -ELOOP);
+	mounts[0].src = below;
+	ASSERT_EQ(bawn_tool_nsjail.build(&job, &args, &err), -ELOOP);
+	ASSERT_TRUE(strstr(err.msg, below));
+	done(&args);
+	ASSERT_EQ(unlink(link), 0);
+	ASSERT_EQ(rmdir(dir), 0);
 }
 
 static struct sock_filter filter[] = {{0x06, 0, 0, 0x7fff0000}, {0x06, 0, 0, 0}};
