@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 
 static const struct bawn_backend *const backends[] = {
+	&bawn_backend_gvisor,
 	&bawn_backend_native,
 	&bawn_backend_bwrap,
 	&bawn_backend_nsjail,

@@ -4,6 +4,7 @@
 #include "backend/backend.h"
 
 /* Every backend compiled in, one per file or folder. */
+extern const struct bawn_backend bawn_backend_gvisor;
 extern const struct bawn_backend bawn_backend_native;
 extern const struct bawn_backend bawn_backend_bwrap;
 extern const struct bawn_backend bawn_backend_nsjail;
