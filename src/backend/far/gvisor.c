@@ -235,7 +235,8 @@ static json_t *configure(const struct bundle *b)
 	json_t *caps = json_object();
 
 	for (size_t i = 0; caps && i < sizeof(power) / sizeof(power[0]); i++)
-		(void)json_object_set_new(caps, power[i], json_pack("[s]", "CAP_SYS_ADMIN"));
+		(void)json_object_set_new(
+			caps, power[i], json_pack("[s, s]", "CAP_SYS_ADMIN", "CAP_SETPCAP"));
 	return json_pack("{s:s, s:s, s:{s:s, s:b}, s:[],"
 			 " s:{s:{s:i, s:i}, s:[s, s, s], s:[], s:s, s:b, s:o},"
 			 " s:{s:[{s:s}, {s:s}, {s:s}, {s:s}, {s:s}]}}",
