@@ -160,8 +160,10 @@ static int start_pump(struct bawn_far *f, const int stdio[3], struct bawn_error 
 		return r;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a socket pair: %m");
-	start.stream = ours = pair[0];
-	start.job.stream = theirs = pair[1];
+	ours = pair[0];
+	theirs = pair[1];
+	start.stream = ours;
+	start.job.stream = theirs;
 	start.plan = &plan;
 	r = bawn_strlist_add(f->arena, &argv, start.job.program);
 	if (r < 0)
