@@ -70,6 +70,7 @@ int bawn_engine_explain(
 /* engine_tool.c: one command of the engine, to its end. */
 struct bawn_engine_call {
 	const char *const *argv; /* argv[0] is looked for along PATH */
+	const char *env;         /* NULL, or a variable that it gets besides ours */
 	const void *input;       /* its standard input, or NULL */
 	size_t input_len;
 	int timeout_ms;
