@@ -52,7 +52,7 @@ container() {
 	mkdir sub
 	run -0 bawn box exec one --cwd sub -- pwd
 	[ "$output" = "$PWD/sub" ]
-	[ "$(bawn audit show --json | jq -r 'select(.event == "end") | .backend' | sort -u)" = docker ]
+	[ "$(bawn audit show --json | jq -r 'select(.event == "end") | .adapter' | sort -u)" = docker ]
 }
 
 @test "the timeout and the death of bawn end what runs inside, and nothing else" {
