@@ -259,14 +259,14 @@ static int tighten(const char *path, uint64_t attrs, struct bawn_error *err)
 	return 0;
 }
 
-/* A place that is no mount of its own: bound over itself, then read-only. Nothing was bound below
- * it, or it would be a mount. */
-static int seal(const char *path, struct bawn_error *err)
+/* A place that is no mount of its own: bound over itself. Nothing was bound below it, or it would
+ * be a mount. */
+static int seal(const char *path, uint64_t attrs, struct bawn_error *err)
 {
-	_cleanup_close_ int tree = bawn_mount_clone(AT_FDCWD, path, MOUNT_ATTR_RDONLY);
+	_cleanup_close_ int tree = bawn_mount_clone(AT_FDCWD, path, attrs);
 
 	if (tree < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot protect '%s'", path);
+		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot bind '%s'", path);
 	return attach(tree, path, err);
 }
 
@@ -311,9 +311,8 @@ static int check_mount(struct view *v, const char *path, struct bawn_error *err)
 	if (fd < 0 || fstatvfs(fd, &st) < 0) /* below a cover, or not there: nobody gets to it */
 		return 0;
 	if (m->kind == BAWN_MNT_RO && !(st.f_flag & ST_RDONLY)) {
-		/* engines do not reach below a bind, and a box is older than some of the plan */
-		if (!v->power ||
-			(tighten(path, MOUNT_ATTR_RDONLY, NULL) < 0 && seal(path, err) < 0))
+		/* engines do not reach below a bind */
+		if (!v->power || tighten(path, MOUNT_ATTR_RDONLY, NULL) < 0)
 			return bawn_fail(
 				err, BAWN_ERR_BACKEND, -EPERM, "'%s' is not read-only", path);
 	}
@@ -334,6 +333,11 @@ static int check_bind(struct view *v, const struct bawn_mount *m, struct bawn_er
 		return m->optional ? 0
 				   : bawn_fail(err, BAWN_ERR_BACKEND, -errno,
 					     "'%s' is not there: %m", m->dst);
+	/* a box is older than some of the plan: what it shows at its own place can still be bound
+	 */
+	if (!(st.stx_attributes & STATX_ATTR_MOUNT_ROOT) && v->power && m->src &&
+		!strcmp(m->src, m->dst))
+		return seal(m->dst, m->kind == BAWN_MNT_RO ? MOUNT_ATTR_RDONLY : 0, err);
 	if (!(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -EPERM, "'%s' is no mount of its own", m->dst);
