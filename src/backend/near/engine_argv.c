@@ -258,7 +258,9 @@ static int add_device(const struct line *l, const struct bawn_mount *m, struct b
  * becomes a place of its own there. */
 static int add_symlink(const struct line *l, const struct bawn_mount *m, struct bawn_error *err)
 {
-	return l->job->plan->backend.image && !strcmp(m->src, "/tmp") ? add_tmpfs(l, m, err) : 0;
+	struct bawn_mount own = {.kind = BAWN_MNT_SCRATCH, .dst = m->dst};
+
+	return l->job->plan->backend.image && !strcmp(m->src, "/tmp") ? add_tmpfs(l, &own, err) : 0;
 }
 
 static int add_mount(struct line *l, const struct bawn_mount *m, struct bawn_error *err)

@@ -88,8 +88,8 @@ static int spawn(const struct bawn_engine_call *c, int out, int err_fd, pid_t *r
 		(void)posix_spawnattr_setsigdefault(&at, &def);
 		(void)posix_spawnattr_setflags(&at,
 			POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-		r = posix_spawnp(
-			ret, c->argv[0], &fa, &at, (char *const *)(uintptr_t)c->argv, environ);
+		r = posix_spawnp(ret, c->argv[0], &fa, &at, (char *const *)(uintptr_t)c->argv,
+			(char *const *)(uintptr_t)env);
 		(void)posix_spawnattr_destroy(&at);
 	}
 	(void)posix_spawn_file_actions_destroy(&fa);
