@@ -336,7 +336,7 @@ static int tool_main(void *arg)
 	if (dup2(s->n->said, 1) < 0 || dup2(s->n->said, 2) < 0)
 		_exit(126);
 	(void)close(0);
-	if (open("/dev/null", O_RDONLY) != 0)
+	if (open("/dev/null", O_RDONLY) != 0) /* NOLINT(android-cloexec-open): for exec */
 		_exit(126);
 	for (size_t i = 0; i < s->args->n_fds; i++)
 		(void)fcntl(s->args->fds[i], F_SETFD, 0);
@@ -570,9 +570,10 @@ void bawn_near_destroy(struct bawn_instance *in)
 /* ---- probing ---- */
 
 /* The first line that "PROGRAM --version" prints. */
-static void read_version(const char *program, char *dst, size_t size)
+static void read_version(char *program, char *dst, size_t size)
 {
-	char *const argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--version", NULL};
+	char option[] = "--version";
+	char *const argv[] = {program, option, NULL};
 	_cleanup_close_ int out = memfd_create("version", MFD_CLOEXEC);
 	posix_spawn_file_actions_t files;
 	pid_t pid = 0;
