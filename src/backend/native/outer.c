@@ -270,26 +270,6 @@ static int seal(const char *path, uint64_t attrs, struct bawn_error *err)
 	return attach(tree, path, err);
 }
 
-/* Where an engine's private directory is inside, there is an empty file without any permission. */
-#define NOTHING "/.bawn/none"
-
-/* Something to be hidden that was not there when its mounts were made. */
-static int cover(const char *path, struct bawn_error *err)
-{
-	static const char *const nothing[] = {"mode", "0", "size", "4k", NULL};
-	const unsigned attrs = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC;
-	_cleanup_close_ int tree = -1;
-	struct stat st;
-
-	if (lstat(path, &st) < 0 || S_ISLNK(st.st_mode) || !(st.st_mode & 0777))
-		return 0; /* gone, a mere name, or covered already */
-	tree = S_ISDIR(st.st_mode) ? bawn_mount_new("tmpfs", nothing, attrs, err)
-				   : bawn_mount_clone(AT_FDCWD, NOTHING, attrs);
-	if (tree < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot hide '%s'", path);
-	return attach(tree, path, err);
-}
-
 struct view {
 	const struct bawn_plan *plan;
 	bool power;
@@ -419,6 +399,18 @@ static int hide_rest(const struct bawn_plan *plan, struct bawn_error *err)
 	return 0;
 }
 
+/* Sockets of other runs in the same box are in there. */
+static int hide_own(struct bawn_error *err)
+{
+	static const char *const nothing[] = {"mode", "0", "size", "4k", NULL};
+	_cleanup_close_ int tree = -1;
+
+	if (access(BAWN_OUTER_DIR, F_OK) < 0)
+		return 0;
+	tree = bawn_mount_new("tmpfs", nothing, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, err);
+	return tree < 0 ? tree : attach(tree, BAWN_OUTER_DIR, err);
+}
+
 static int finish_mounts(const struct bawn_plan *plan, struct bawn_error *err)
 {
 	int r = 0;
@@ -426,10 +418,10 @@ static int finish_mounts(const struct bawn_plan *plan, struct bawn_error *err)
 	for (size_t i = 0; r == 0 && i < plan->n_mounts; i++)
 		if (plan->mounts[i].kind == BAWN_MNT_SCRATCH)
 			r = limit_inodes(plan, plan->mounts[i].dst, err);
-		else if (plan->mounts[i].kind == BAWN_MNT_HIDE && access(NOTHING, F_OK) == 0)
-			r = cover(plan->mounts[i].dst, err);
 	if (r == 0)
 		r = hide_rest(plan, err);
+	if (r == 0)
+		r = hide_own(err);
 	if (r == 0)
 		r = finish_proc(plan, err);
 	return r < 0 ? r : finish_pts(err);

@@ -16,7 +16,7 @@ enum bawn_engine_kind {
 };
 
 /* Where our files are inside: the run's private directory, and the stage in it. */
-#define BAWN_ENGINE_DIR    "/.bawn"
+#define BAWN_ENGINE_DIR    BAWN_OUTER_DIR
 #define BAWN_ENGINE_INSIDE BAWN_ENGINE_DIR "/inside"
 /* What tells our containers and images from others: the label, with the run's or box's name. */
 #define BAWN_ENGINE_LABEL "dev.bawn"
