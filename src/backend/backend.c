@@ -12,6 +12,9 @@
 
 static const struct bawn_backend *const backends[] = {
 	&bawn_backend_gvisor,
+	&bawn_backend_docker,
+	&bawn_backend_podman,
+	&bawn_backend_apple_container,
 	&bawn_backend_native,
 	&bawn_backend_bwrap,
 	&bawn_backend_nsjail,

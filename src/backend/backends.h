@@ -5,6 +5,9 @@
 
 /* Every backend compiled in, one per file or folder. */
 extern const struct bawn_backend bawn_backend_gvisor;
+extern const struct bawn_backend bawn_backend_docker;
+extern const struct bawn_backend bawn_backend_podman;
+extern const struct bawn_backend bawn_backend_apple_container;
 extern const struct bawn_backend bawn_backend_native;
 extern const struct bawn_backend bawn_backend_bwrap;
 extern const struct bawn_backend bawn_backend_nsjail;

@@ -11,6 +11,7 @@
 static const struct bawn_inside_mode modes[] = {
 	{"near", "fd:N | unix:PATH", bawn_inside_near},
 	{"far", "[pids]", bawn_inside_far},
+	{"wait", "", bawn_inside_wait},
 };
 
 int main(int argc, char **argv)
