@@ -356,6 +356,9 @@ static int refuse(struct job *j, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_NOTFOUND, -ENOMEM,
 			"needs more memory to compile than there is for it");
 	bawn_buf_escape(&b, j->words.data ? j->words.data : "", len);
+	if (WIFEXITED(j->status) && WEXITSTATUS(j->status) == BAWN_WASM_EXIT_LIBRARY)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"libwasmtime.so cannot be used: %.300s", b.len ? b.data : "it died");
 	return bawn_fail(
 		err, BAWN_ERR_NOTFOUND, -ENOEXEC, "%.400s", b.len ? b.data : "the compiler died");
 }

@@ -35,22 +35,35 @@ struct options {
 static struct wt_api wt;
 static struct wt_engine *engine; /* for the signal handler */
 
-__attribute__((format(printf, 1, 2), noreturn)) static void die(const char *fmt, ...)
+__attribute__((format(printf, 2, 0), noreturn)) static void die_with(
+	int status, const char *fmt, va_list ap)
 {
 	char line[512];
-	va_list ap;
-	int n;
+	int n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
 
-	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
-	va_end(ap);
 	if (n < 0)
 		n = 0;
 	if ((size_t)n > sizeof(line) - 2)
 		n = (int)sizeof(line) - 2;
 	line[n] = '\n';
 	(void)!write(2, line, (size_t)n + 1);
-	_exit(BAWN_WASM_EXIT_FAILED);
+	_exit(status);
+}
+
+__attribute__((format(printf, 1, 2), noreturn)) static void die(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	die_with(BAWN_WASM_EXIT_FAILED, fmt, ap);
+}
+
+__attribute__((format(printf, 1, 2), noreturn)) static void die_of_library(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	die_with(BAWN_WASM_EXIT_LIBRARY, fmt, ap);
 }
 
 /* wasmtime explains at length: the innermost cause, in one line. */
@@ -106,7 +119,7 @@ static void make_engine(bool fuel)
 	wt.wasmtime_config_wasm_multi_memory_set(c, false);
 	engine = wt.wasm_engine_new_with_config(c);
 	if (!engine)
-		die("wasmtime cannot be used on this machine");
+		die_of_library("wasmtime cannot be used on this machine");
 }
 
 static void load(const char *library)
@@ -114,7 +127,7 @@ static void load(const char *library)
 	const char *why = wt_load(library, &wt);
 
 	if (why)
-		die("'%s' %s", library, why);
+		die_of_library("%s", why);
 }
 
 static void write_all(const char *data, size_t len)
