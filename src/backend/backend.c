@@ -14,6 +14,7 @@ static const struct bawn_backend *const backends[] = {
 	&bawn_backend_wasm,
 	&bawn_backend_native,
 	&bawn_backend_bwrap,
+	&bawn_backend_nsjail,
 	&bawn_backend_seatbelt,
 	&bawn_backend_chroot,
 	&bawn_backend_landlock,

@@ -7,6 +7,7 @@
 extern const struct bawn_backend bawn_backend_wasm;
 extern const struct bawn_backend bawn_backend_native;
 extern const struct bawn_backend bawn_backend_bwrap;
+extern const struct bawn_backend bawn_backend_nsjail;
 extern const struct bawn_backend bawn_backend_seatbelt;
 extern const struct bawn_backend bawn_backend_chroot;
 extern const struct bawn_backend bawn_backend_landlock;

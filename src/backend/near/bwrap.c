@@ -14,7 +14,6 @@
 #include "backend/backends.h"
 #include "backend/native/seccomp.h"
 #include "backend/near/near.h"
-#include "base/path.h"
 
 static const char *const nodes[] = {
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
@@ -46,36 +45,18 @@ static void add_scratch(
 	bawn_near_add(args, "--tmpfs", m->dst, NULL);
 }
 
-/* What of the host is at `path` inside, by what was bound so far; NULL if nothing is. */
-static const char *source_of(
-	const struct bawn_plan *plan, size_t before, const char *path, struct bawn_arena *a)
-{
-	while (before-- > 0) {
-		const struct bawn_mount *m = &plan->mounts[before];
-
-		if (!bawn_path_under(path, m->dst) || m->kind == BAWN_MNT_SYMLINK)
-			continue;
-		if (m->kind != BAWN_MNT_RO && m->kind != BAWN_MNT_RW)
-			return NULL;
-		return bawn_path_join(
-			a, m->src, path + strlen(m->dst) + (path[strlen(m->dst)] == '/'));
-	}
-	return NULL;
-}
-
 /* An empty twin without any permission covers what is there. Where nothing is, bubblewrap would
  * make a place for it, on the host. */
 static void add_hide(const struct bawn_plan *plan, size_t i, struct bawn_near_args *args)
 {
 	const char *dst = plan->mounts[i].dst;
-	const char *src = source_of(plan, i, dst, args->a);
-	struct stat st;
+	mode_t type = bawn_near_hidden_type(plan, i, args->a);
 	int fd;
 
-	if (!src || lstat(src, &st) < 0 || S_ISLNK(st.st_mode))
+	if (!type)
 		return;
 	bawn_near_add(args, "--perms", "0000", NULL);
-	if (S_ISDIR(st.st_mode)) {
+	if (type == S_IFDIR) {
 		bawn_near_add(args, "--tmpfs", dst, "--remount-ro", dst, NULL);
 		return;
 	}
@@ -94,19 +75,32 @@ static void add_file(const struct bawn_mount *m, struct bawn_near_args *args)
 	bawn_near_add(args, m->dst, NULL);
 }
 
-static void add_mount(const struct bawn_plan *plan, size_t i, struct bawn_near_args *args)
+static int add_bind(const char *option, const struct bawn_mount *m, struct bawn_near_args *args,
+	struct bawn_error *err)
+{
+	int fd = bawn_near_open(args, m, err);
+
+	if (fd == -ENOENT && m->optional)
+		return 0;
+	if (fd < 0)
+		return fd;
+	bawn_near_add(args, option, NULL);
+	bawn_near_addf(args, "%d", fd);
+	bawn_near_add(args, m->dst, NULL);
+	return 0;
+}
+
+static int add_mount(
+	const struct bawn_plan *plan, size_t i, struct bawn_near_args *args, struct bawn_error *err)
 {
 	const struct bawn_mount *m = &plan->mounts[i];
 
 	switch (m->kind) {
 	case BAWN_MNT_RO:
-		bawn_near_add(
-			args, m->optional ? "--ro-bind-try" : "--ro-bind", m->src, m->dst, NULL);
-		break;
+		return add_bind("--ro-bind-fd", m, args, err);
 	case BAWN_MNT_RW:
 	case BAWN_MNT_SOCKET:
-		bawn_near_add(args, m->optional ? "--bind-try" : "--bind", m->src, m->dst, NULL);
-		break;
+		return add_bind("--bind-fd", m, args, err);
 	case BAWN_MNT_DEVICE:
 		bawn_near_add(
 			args, m->optional ? "--dev-bind-try" : "--dev-bind", m->src, m->dst, NULL);
@@ -124,6 +118,7 @@ static void add_mount(const struct bawn_plan *plan, size_t i, struct bawn_near_a
 		add_file(m, args);
 		break;
 	}
+	return 0;
 }
 
 /* A first filter, so that not even bawn-inside can do what nothing inside ever does. */
@@ -154,10 +149,12 @@ static int bwrap_build(
 		"--new-session", "--clearenv", "--cap-add", "ALL", "--hostname", plan->hostname,
 		NULL);
 	if (whole)
-		add_mount(plan, 0, args);
+		r = add_mount(plan, 0, args, err);
 	add_dev(plan, whole, args);
-	for (size_t i = whole ? 1 : 0; i < plan->n_mounts; i++)
-		add_mount(plan, i, args);
+	for (size_t i = whole ? 1 : 0; r >= 0 && i < plan->n_mounts; i++)
+		r = add_mount(plan, i, args, err);
+	if (r < 0)
+		return r;
 	bawn_near_add(args, "--proc", "/proc", NULL);
 	if (!whole)
 		bawn_near_add(args, "--remount-ro", "/", NULL);

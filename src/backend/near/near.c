@@ -30,6 +30,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/libexec.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 #define INSIDE   "bawn-inside"
@@ -92,6 +93,55 @@ int bawn_near_data(struct bawn_near_args *args, const void *data, size_t len)
 	}
 	args->fds[args->n_fds++] = fd;
 	return fd;
+}
+
+int bawn_near_open(struct bawn_near_args *args, const struct bawn_mount *m, struct bawn_error *err)
+{
+	/* the plan's paths have no symlink in them: one that is there now was put there since */
+	int fd = bawn_openat2(AT_FDCWD, m->src, O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS);
+
+	if (fd < 0 && errno == ENOENT && m->optional)
+		return -ENOENT;
+	if (fd < 0 && errno == ELOOP)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -ELOOP, "'%s' turned into a symlink", m->src);
+	if (fd < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot bind '%s': %m", m->src);
+	if (args->n_fds == BAWN_NEAR_FDS_MAX) {
+		(void)close(fd);
+		return bawn_fail(err, BAWN_ERR_PLAN, -E2BIG,
+			"more than %d paths to bind or to hide: name directories instead",
+			BAWN_NEAR_FDS_MAX);
+	}
+	args->fds[args->n_fds++] = fd;
+	return fd;
+}
+
+/* What of the host is at `path` inside, by what was bound so far; NULL if nothing is. */
+static const char *source_of(
+	const struct bawn_plan *plan, size_t before, const char *path, struct bawn_arena *a)
+{
+	while (before-- > 0) {
+		const struct bawn_mount *m = &plan->mounts[before];
+
+		if (!bawn_path_under(path, m->dst) || m->kind == BAWN_MNT_SYMLINK)
+			continue;
+		if (m->kind != BAWN_MNT_RO && m->kind != BAWN_MNT_RW)
+			return NULL;
+		return bawn_path_join(
+			a, m->src, path + strlen(m->dst) + (path[strlen(m->dst)] == '/'));
+	}
+	return NULL;
+}
+
+mode_t bawn_near_hidden_type(const struct bawn_plan *plan, size_t i, struct bawn_arena *a)
+{
+	const char *src = source_of(plan, i, plan->mounts[i].dst, a);
+	struct stat st;
+
+	if (!src || lstat(src, &st) < 0 || S_ISLNK(st.st_mode))
+		return 0;
+	return S_ISDIR(st.st_mode) ? S_IFDIR : S_IFREG;
 }
 
 static void args_done(struct bawn_near_args *args)

@@ -55,6 +55,17 @@ void bawn_near_addf(struct bawn_near_args *args, const char *fmt, ...)
 /* A descriptor with these bytes in it, to be read from the start by the tool; its number, or -1. */
 int bawn_near_data(struct bawn_near_args *args, const void *data, size_t len);
 
+/*
+ * What a bind of the plan shows, open: a name could lead elsewhere by the time that the tool gets
+ * to it. Its number; -ENOENT if it is optional and not there; else a failure that is in `err` as
+ * well.
+ */
+int bawn_near_open(struct bawn_near_args *args, const struct bawn_mount *m, struct bawn_error *err);
+/* Whether a hidden path is there on the host at all (a tool would make a place for it, on the
+ * host), by what the mounts before it bind: the type of mount `i` as S_IFDIR or S_IFREG; 0 if it is
+ * not, or is a symlink, whose target counts. */
+mode_t bawn_near_hidden_type(const struct bawn_plan *plan, size_t i, struct bawn_arena *a);
+
 struct bawn_tool {
 	const char *program; /* looked for along PATH, then in the usual system directories */
 	const char *remedy;  /* what to do when it is not there */
@@ -113,3 +124,4 @@ int bawn_near_probe(const struct bawn_backend *be, const struct bawn_tool *tool,
 
 /* The tools; outside of their own files only for tests of their command lines. */
 extern const struct bawn_tool bawn_tool_bwrap;
+extern const struct bawn_tool bawn_tool_nsjail;
