@@ -11,6 +11,11 @@
 #include "base/cleanup.h"
 
 static const struct bawn_backend *const backends[] = {
+	&bawn_backend_firecracker,
+	&bawn_backend_qemu,
+	&bawn_backend_docker,
+	&bawn_backend_podman,
+	&bawn_backend_apple_container,
 	&bawn_backend_wasm,
 	&bawn_backend_native,
 	&bawn_backend_bwrap,

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int bawn_libexec_find(const char *name, char *dst, size_t size)
+static int find(const char *name, int mode, char *dst, size_t size)
 {
 	size_t need = strlen(name) + 2;
 	ssize_t n = size > need ? readlink("/proc/self/exe", dst, size - need) : -1;
@@ -18,11 +18,21 @@ int bawn_libexec_find(const char *name, char *dst, size_t size)
 		slash = strrchr(dst, '/');
 		if (slash) {
 			memcpy(slash + 1, name, need - 1);
-			if (access(dst, X_OK) == 0)
+			if (access(dst, mode) == 0)
 				return 0;
 		}
 	}
 	if ((size_t)snprintf(dst, size, "%s/%s", BAWN_LIBEXECDIR, name) >= size)
 		return -ENAMETOOLONG;
-	return access(dst, X_OK) == 0 ? 0 : -errno;
+	return access(dst, mode) == 0 ? 0 : -errno;
+}
+
+int bawn_libexec_find(const char *name, char *dst, size_t size)
+{
+	return find(name, X_OK, dst, size);
+}
+
+int bawn_libexec_data(const char *name, char *dst, size_t size)
+{
+	return find(name, R_OK, dst, size);
 }

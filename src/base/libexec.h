@@ -12,3 +12,5 @@
 /* The path of `name`: beside this program, as in a build directory; else where it is installed. 0
  * or a negative errno. */
 int bawn_libexec_find(const char *name, char *dst, size_t size);
+/* The same for a file that is no program. */
+int bawn_libexec_data(const char *name, char *dst, size_t size);

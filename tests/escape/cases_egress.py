@@ -44,7 +44,7 @@ for n, piece in enumerate(sys.argv[3:], 4):
 
 
 def egress(row, title, **kw):
-    return case(row, title, "net.egress", tiers=("native",), serial=True, **kw)
+    return case(row, title, "net.egress", tiers=("native",), slow=True, **kw)
 
 
 def begin(t):

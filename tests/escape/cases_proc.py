@@ -294,7 +294,7 @@ def _(t):
     t.works(["memory", 16], opts=["--memory", "64m"])
 
 
-@case(37, "burning or sleeping past the time limit", "limit.time")
+@case(37, "burning or sleeping past the time limit", "limit.time", slow=True)
 def _(t):
     m = marker(t)
     if t.host(["burn", 2]).what != "ok":

@@ -22,6 +22,9 @@ FAMILY = {"EPERM", "EACCES", "EAFNOSUPPORT", "ENOSYS", "EPROTONOSUPPORT", "ESOCK
 # Where the number of user namespaces is limited to none.
 NESTED = CALL | {"ENOSPC"}
 
+# For who wants to know only whether something fails.
+PATIENCE = 15
+
 CASES = []
 
 
@@ -54,15 +57,19 @@ def clean_ipc(key):
 
 
 class Case:
-    def __init__(self, row, title, controls, fn, identities, tiers, serial):
+    def __init__(self, row, title, controls, fn, identities, tiers, serial, slow):
         self.row, self.title, self.controls, self.fn = row, title, controls, fn
-        self.identities, self.tiers, self.serial = identities, tiers, serial
+        self.identities, self.tiers, self.serial, self.slow = identities, tiers, serial, slow
 
 
-def case(row, title, *controls, identities=("root", "user"), tiers=("native", "landlock"), serial=False):
-    """Register a case. `controls` are those it exercises: a tier whose receipt lacks one is skipped."""
+def case(row, title, *controls, identities=("root", "user"), tiers=("native", "landlock"), serial=False,
+         slow=False):
+    """
+    Register a case. `controls` are those it exercises: a tier whose receipt lacks one is skipped. A serial one runs
+    while nothing else does, a slow one begins before the others.
+    """
     def add(fn):
-        CASES.append(Case(row, title, controls, fn, identities, tiers, serial))
+        CASES.append(Case(row, title, controls, fn, identities, tiers, serial, slow))
         return fn
     return add
 
@@ -206,6 +213,7 @@ class Box:
 
     def finish(self, p, timeout, result=None):
         start = time.monotonic()
+        timeout = min(timeout, PATIENCE) if self.suite.first else timeout
         try:
             out, err = p.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -266,6 +274,8 @@ class Box:
         try:
             return self.one_attack(act, **kw)
         except Fail as e:
+            if self.suite.first:
+                raise
             self.failed.append(str(e))
             return None
 
@@ -313,7 +323,7 @@ class Box:
 
     def internet(self):
         """From here on everything of this case runs on the test's own internet."""
-        self.world = self.suite.internet()
+        self.world = self.world or self.suite.internet()
         return self.world
 
     # host-side helpers -------------------------------------------------------------------------------------
@@ -418,3 +428,6 @@ class Box:
             self.gone(path)
         for key in self.keys:
             clean_ipc(key)
+        if self.world:
+            self.suite.leave(self.world)
+            self.world = None

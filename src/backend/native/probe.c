@@ -73,7 +73,8 @@ int bawn_probe_by_doing(const struct bawn_backend *be, const char *image, struct
 		.proxy_port = 1024, .capture_port = 1025, .allow = none, .block = none};
 	struct bawn_plan plan = {.demanded = (1u << BAWN_CTL_COUNT) - 1,
 		.may_miss = BAWN_CTL_NET_EGRESS,
-		.egress = be->tier == BAWN_TIER_LANDLOCK ? NULL : &egress,
+		.egress = be->tier == BAWN_TIER_LANDLOCK || be->tier == BAWN_TIER_FAR ? NULL
+										     : &egress,
 		.tier = be->tier,
 		.exe = "/bin/true",
 		.argv = none,

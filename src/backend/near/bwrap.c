@@ -192,6 +192,7 @@ const struct bawn_backend bawn_backend_bwrap = {
 	.level = BAWN_LEVEL_PROCESS,
 	.strength = 50,
 	.tier = BAWN_TIER_NEAR,
+	.program = "bwrap",
 	.instance_size = sizeof(struct bawn_near),
 	.probe = bwrap_probe,
 	.prepare = bwrap_prepare,

@@ -207,6 +207,7 @@ const struct bawn_backend bawn_backend_nsjail = {
 	.level = BAWN_LEVEL_PROCESS,
 	.strength = 45,
 	.tier = BAWN_TIER_NEAR,
+	.program = "nsjail",
 	.instance_size = sizeof(struct bawn_near),
 	.probe = nsjail_probe,
 	.prepare = nsjail_prepare,

@@ -2,6 +2,7 @@
 /* Level × isolation × preference × what is there → who is tried, in which order. */
 #include "../../harness.h"
 #include "pipeline/choose.h"
+#include "policy/draft.h"
 
 /* The backends of a full build, in miniature. */
 #define FAKE(name_, aliases_, level_, strength_, tier_, foreign_)                                 \
@@ -13,7 +14,7 @@
 
 static const struct bawn_backend fakes[] = {
 	FAKE("firecracker", "", VM, 140, FAR, false),
-	FAKE("qemu", "", VM, 130, FAR, false),
+	FAKE("qemu", "microvm", VM, 130, FAR, false),
 	FAKE("gvisor", "runsc", CONTAINER, 120, FAR, false),
 	FAKE("docker", "", CONTAINER, 110, NEAR, false),
 	FAKE("podman", "", CONTAINER, 105, NEAR, false),
@@ -207,7 +208,7 @@ TEST(named_by_alias)
 	} rows[] = {{"kernel", "native"}, {"namespace", "native"}, {"landlock+bwrap", "native"},
 		{"bubblewrap", "bwrap"}, {"macos", "seatbelt"}, {"sandbox-exec", "seatbelt"},
 		{"soft", "path"}, {"none", "noop"}, {"off", "noop"}, {"wasmtime", "wasm"},
-		{"runsc", "gvisor"}, {"container", "apple-container"}};
+		{"runsc", "gvisor"}, {"container", "apple-container"}, {"microvm", "qemu"}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bawn_policy p = with(rows[i].word, L(PROCESS), I(DEFAULT), FAST);
@@ -241,6 +242,27 @@ TEST(an_image_asks_for_a_container)
 	ASSERT_STREQ(chosen(&p), "native");
 }
 
+/* Every word for a backend can be used in a policy. */
+static void check_words(const struct bawn_backend *be)
+{
+	char word[64];
+	const char *name = NULL;
+
+	for (const char *p = be->aliases; *p;) {
+		size_t len = strcspn(p, ",");
+
+		ASSERT_TRUE(len < sizeof(word));
+		memcpy(word, p, len);
+		word[len] = '\0';
+		if (bawn_backend_word(word, &name) < 0)
+			FAIL("a policy does not know '%s'", word);
+		ASSERT_STREQ(name, be->name);
+		p += len + (p[len] == ',');
+	}
+	ASSERT_EQ(bawn_backend_word(be->name, &name), 0);
+	ASSERT_STREQ(name, be->name);
+}
+
 /* The real list is what the fakes stand for, as far as this build has it. */
 TEST(the_fakes_are_like_the_real_ones)
 {
@@ -258,5 +280,6 @@ TEST(the_fakes_are_like_the_real_ones)
 		ASSERT_EQ(fake->strength, be->strength);
 		ASSERT_STREQ(fake->aliases, be->aliases);
 		ASSERT_EQ(fake->foreign, be->foreign);
+		check_words(be);
 	}
 }

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Firecracker as a wall. It is configured through its API, speaks with the guest by vsock, and
+ * stands behind the native wall as QEMU does, which is stricter than its own jailer and needs no
+ * root. It runs with KVM only.
+ */
+#include "backend/vm/firecracker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "backend/backends.h"
+#include "backend/vm/guest.h"
+#include "backend/vm/http.h"
+#include "backend/vm/machine.h"
+#include "backend/vm/vm.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define PROGRAM "firecracker"
+#define REMEDY  "install its binary in /usr/local/bin (Debian has no package of it)"
+#define API_MS  10000
+#define KVM     "/dev/kvm"
+
+/* Where the guest will call for files: the vsock's path with the port behind it. */
+static int listen_for_files(const char *vsock, struct bawn_error *err)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int n = snprintf(sa.sun_path, sizeof(sa.sun_path), "%s_%u", vsock, BAWN_GUEST_FILES_PORT);
+
+	if (n < 0 || (size_t)n >= sizeof(sa.sun_path))
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ENAMETOOLONG, "'%s' is too long for a socket", vsock);
+	if (fd < 0 || bind(fd, (const struct sockaddr *)(const void *)&sa, sizeof(sa)) < 0 ||
+		listen(fd, 1) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot listen on '%s': %m", sa.sun_path);
+	return TAKE_FD(fd);
+}
+
+static int open_jail(struct bawn_machine *m, const struct bawn_firecracker *f, const char *dir)
+{
+	struct bawn_jail *j = &m->monitor;
+	int r = bawn_jail_system(j);
+
+	if (r >= 0 && strncmp(f->program, "/usr/", 5) != 0)
+		r = bawn_jail_mount(j, BAWN_MNT_RO, f->program);
+	if (r >= 0)
+		r = bawn_jail_mount(j, BAWN_MNT_RO, f->kernel);
+	if (r >= 0)
+		r = bawn_jail_mount(j, BAWN_MNT_RO, f->initrd);
+	if (r >= 0 && f->image)
+		r = bawn_jail_mount(j, BAWN_MNT_RO, f->image);
+	if (r >= 0 && access(KVM, F_OK) == 0)
+		r = bawn_jail_mount(j, BAWN_MNT_DEVICE, KVM);
+	return r < 0 ? r : bawn_jail_mount(j, BAWN_MNT_RW, dir);
+}
+
+static int dial_api(struct bawn_machine *m, const char *path, int64_t stop, struct bawn_error *err)
+{
+	const struct timespec nap = {.tv_nsec = 2000000};
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || (size_t)snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", path) >= sizeof(sa.sun_path))
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ENAMETOOLONG, "cannot use the socket '%s'", path);
+	while (connect(fd, (const struct sockaddr *)(const void *)&sa, sizeof(sa)) < 0) {
+		if (!bawn_console_read(&m->console))
+			return bawn_machine_failed(m, "Firecracker ended", err);
+		if (bawn_now_ms() >= stop)
+			return bawn_machine_failed(m, "Firecracker opens no API", err);
+		(void)nanosleep(&nap, NULL);
+	}
+	return TAKE_FD(fd);
+}
+
+static int configure(struct bawn_machine *m, const struct bawn_firecracker *f, struct bawn_error *err)
+{
+	struct bawn_firecracker_request requests[BAWN_FIRECRACKER_REQUESTS];
+	const int64_t stop = bawn_now_ms() + API_MS;
+	_cleanup_close_ int fd = dial_api(m, f->api, stop, err);
+	int n = bawn_firecracker_requests(m->a, f, requests);
+	int r = 0;
+
+	if (fd < 0)
+		return fd;
+	if (n < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, n, "out of memory");
+	for (int i = 0; r >= 0 && i < n; i++)
+		r = bawn_http_put(fd, requests[i].path, requests[i].json, stop, err);
+	return r;
+}
+
+static int start(struct bawn_machine *m, const struct bawn_firecracker *f, const char *dir, struct bawn_error *err)
+{
+	const char *const *argv = bawn_firecracker_argv(m->a, f);
+	_cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	_cleanup_close_ int console = -1, files = -1;
+	int pair[2], r;
+
+	if (!argv || null < 0 || open_jail(m, f, dir) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
+	files = listen_for_files(f->vsock, err);
+	if (files < 0)
+		return files;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a socket pair: %m");
+	m->console.fd = pair[0];
+	console = pair[1];
+	r = bawn_jail_start(&m->monitor, argv, (const int[3]){null, console, console}, err);
+	(void)close(TAKE_FD(console));
+	if (r >= 0)
+		r = bawn_machine_serve(m, files, err);
+	return r < 0 ? r : configure(m, f, err);
+}
+
+static int build(const struct bawn_far_job *job, struct bawn_strlist *argv, struct bawn_error *err)
+{
+	struct bawn_machine *m = &bawn_vm_of(job->in)->machine;
+	struct bawn_firecracker f = {.program = job->program, .id = job->id};
+	int r = bawn_machine_init(m, job->plan, err);
+
+	(void)argv;
+	if (r < 0)
+		return r;
+	if (!*m->kernel.elf)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"Firecracker needs an uncompressed kernel (vmlinux), '%s' is none",
+			m->kernel.image);
+	f.kernel = m->kernel.elf;
+	f.initrd = m->initrd;
+	f.image = job->plan->backend.image;
+	f.guest = bawn_machine_words(m, "vsock");
+	f.api = bawn_arena_printf(m->a, "%s/api", job->dir);
+	f.vsock = bawn_arena_printf(m->a, "%s/vsock", job->dir);
+	f.memory_mib = bawn_machine_memory_mib(job->plan);
+	f.cpus = bawn_machine_cpus(job->plan);
+	if (!f.guest || !f.api || !f.vsock)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
+	return start(m, &f, job->dir, err);
+}
+
+/* In the pump. */
+static int reach(const struct bawn_far_job *job, int *ret_stream, struct bawn_error *err)
+{
+	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/vsock", job->dir);
+	fd = bawn_firecracker_connect(
+		path, BAWN_GUEST_STREAM_PORT, bawn_now_ms() + BAWN_MACHINE_BOOT_MS, err);
+	if (fd < 0)
+		return fd;
+	*ret_stream = fd;
+	return 0;
+}
+
+static const struct bawn_far_tool tool = {
+	.program = PROGRAM,
+	.remedy = REMEDY,
+	.walls = "virtual machine (Firecracker, KVM) in native's wall",
+	.hosted = true,
+	.setup_ms = BAWN_MACHINE_BOOT_MS,
+	.build = build,
+	.connect = reach,
+	.claims = bawn_vm_claims,
+};
+
+static int firecracker_prepare(struct bawn_instance *in, const struct bawn_plan *plan,
+	const int stdio[3], struct bawn_error *err)
+{
+	return bawn_vm_prepare(in, &tool, plan, stdio, err);
+}
+
+static int firecracker_probe(struct bawn_probe *ret, struct bawn_error *err)
+{
+	(void)err;
+	bawn_vm_probe(&bawn_backend_firecracker, PROGRAM, REMEDY, ret);
+	return 0;
+}
+
+const struct bawn_backend bawn_backend_firecracker = {
+	.abi = BAWN_BACKEND_ABI,
+	.name = "firecracker",
+	.aliases = "",
+	.summary = "a virtual machine: Firecracker with a kernel of its own",
+	.level = BAWN_LEVEL_VM,
+	.strength = 140,
+	.tier = BAWN_TIER_FAR,
+	.image = BAWN_IMAGE_DISK,
+	.program = "firecracker",
+	.instance_size = sizeof(struct bawn_vm),
+	.probe = firecracker_probe,
+	.prepare = firecracker_prepare,
+	.await = bawn_vm_await,
+	.start = bawn_far_start,
+	.event = bawn_far_event,
+	.signal = bawn_far_signal,
+	.usage = bawn_far_usage,
+	.destroy = bawn_vm_destroy,
+};

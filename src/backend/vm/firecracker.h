@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What is asked of Firecracker: its command line and the requests to its API, as data. */
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+struct bawn_firecracker {
+	const char *program;
+	const char *id;
+	const char *kernel, *initrd;
+	const char *image; /* a disk to be read, or NULL */
+	const char *guest; /* the last words for the guest's kernel, see guest.h */
+	const char *api;   /* sockets, by path */
+	const char *vsock;
+	uint64_t memory_mib;
+	unsigned cpus;
+};
+
+struct bawn_firecracker_request {
+	const char *path;
+	const char *json;
+};
+
+#define BAWN_FIRECRACKER_REQUESTS 6
+
+/* NULL if out of memory. */
+const char *const *bawn_firecracker_argv(struct bawn_arena *a, const struct bawn_firecracker *f);
+/* Under the jailer, which is root's: it changes to `uid` and `gid` and to a root below `base`. */
+const char *const *bawn_firecracker_jailer_argv(struct bawn_arena *a,
+	const struct bawn_firecracker *f, const char *jailer, const char *base, unsigned uid,
+	unsigned gid);
+/* The requests that configure and start the machine, in order. How many, or -ENOMEM. */
+int bawn_firecracker_requests(struct bawn_arena *a, const struct bawn_firecracker *f,
+	struct bawn_firecracker_request ret[BAWN_FIRECRACKER_REQUESTS]);
+/*
+ * Reach the guest's `port` through the machine's vsock: "CONNECT port" on the Unix socket `path`,
+ * answered with "OK …" once somebody in the guest listens. Tried again until `stop`
+ * (bawn_now_ms()). The stream.
+ */
+int bawn_firecracker_connect(
+	const char *path, unsigned port, int64_t stop, struct bawn_error *err);
