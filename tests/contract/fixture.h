@@ -77,7 +77,7 @@ static bool is_kernel(const struct bawn_backend *be)
 }
 
 /* Whether it can be used here, said on the way so that nobody mistakes silence for success. */
-static bool usable(const struct bawn_backend *be)
+__attribute__((unused)) static bool usable(const struct bawn_backend *be)
 {
 	struct bawn_probe p = {0};
 
@@ -121,7 +121,8 @@ static const struct bawn_plan *plan_with(
 	return plan;
 }
 
-static const struct bawn_plan *plan_of(const struct bawn_backend *be, const char *script)
+__attribute__((unused)) static const struct bawn_plan *plan_of(
+	const struct bawn_backend *be, const char *script)
 {
 	const char **argv = bawn_new(arena, const char *, 4);
 
