@@ -135,7 +135,7 @@ static int open_dir(const char *path, struct bawn_error *err)
 static bool is_whole(int fd, const struct stat *st)
 {
 	struct header h;
-	const char *map;
+	char *map;
 	bool ok;
 
 	if (st->st_size <= (off_t)sizeof(h) || pread(fd, &h, sizeof(h), 0) != sizeof(h) ||
@@ -146,7 +146,7 @@ static bool is_whole(int fd, const struct stat *st)
 	if (map == MAP_FAILED)
 		return false;
 	ok = checksum(map + sizeof(h), h.len) == h.sum;
-	(void)munmap((void *)(uintptr_t)map, (size_t)st->st_size);
+	(void)munmap(map, (size_t)st->st_size);
 	return ok;
 }
 
@@ -250,7 +250,7 @@ int bawn_wasm_cache_get(struct bawn_arena *a, const struct bawn_plan *base,
 {
 	_cleanup_buf_ struct bawn_buf code = {0};
 	_cleanup_close_ int dir = -1;
-	const char *path = bawn_path_state(a, "wasm"), *real, *entry;
+	const char *path = bawn_path_state(a, "wasm"), *real = NULL, *entry = NULL;
 	int r;
 
 	if (!path)

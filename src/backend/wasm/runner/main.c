@@ -319,7 +319,7 @@ static struct wt_module *load_module(const char *file, const char *name)
 	struct wt_module *m = NULL;
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
 	struct stat st;
-	const uint8_t *data;
+	uint8_t *data;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size <= BAWN_WASM_HEADER)
 		die("cannot read the compiled module of '%s'", name);
@@ -330,7 +330,7 @@ static struct wt_module *load_module(const char *file, const char *name)
 	need(wt.wasmtime_module_deserialize(
 		     engine, data + BAWN_WASM_HEADER, (size_t)st.st_size - BAWN_WASM_HEADER, &m),
 		name, "was compiled for another machine");
-	(void)munmap((void *)(uintptr_t)data, (size_t)st.st_size);
+	(void)munmap(data, (size_t)st.st_size);
 	return m;
 }
 
