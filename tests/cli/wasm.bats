@@ -313,3 +313,33 @@ wasm() {
 	run --separate-stderr -126 bawn run --backend native -- ./m.wasm hello
 	[[ $stderr == *m.wasm* ]]
 }
+
+@test "the cache stays small, and what was left half written goes" {
+	need_wasm
+	dir=$XDG_STATE_HOME/bawn/wasm
+	for i in $(seq 70); do
+		: >"$dir/old-$i"
+		touch -d "2001-01-01 +$i min" "$dir/old-$i"
+	done
+	: >"$dir/.new-1-1"
+	touch -d 2001-01-01 "$dir/.new-1-1"
+	: >"$dir/.new-2-2"
+	{ cat m.wasm; printf '\0\6\4note!'; } >other.wasm
+	run -0 wasm -- ./other.wasm hello
+	[ "$(ls "$dir" | wc -l)" = 64 ]
+	[ ! -e "$dir/old-1" ]
+	[ -e "$dir/old-70" ]
+	[ ! -e "$dir/.new-1-1" ]
+	[ -e "$dir/.new-2-2" ]
+}
+
+@test "a full disk: one line, nothing is left" {
+	need_wasm
+	[ "$(id -u)" = 0 ] || skip "needs root to mount a small disk"
+	mkdir "$base/small"
+	run --separate-stderr -125 unshare -m sh -c 'mount -t tmpfs -o size=64k,mode=700 none "$1/small" || exit 9
+		XDG_STATE_HOME=$1/small "$2" run --backend wasm -- ./m.wasm hello
+		s=$?; ls -A "$1/small/bawn/wasm" >"$1/left"; exit $s' sh "$base" "$BAWN"
+	[[ $stderr == *"cannot keep the compiled module"*"No space left"* ]]
+	[ ! -s "$base/left" ]
+}

@@ -86,7 +86,10 @@ static const char *one_line(const struct wt_bytes *msg)
 		p = next;
 	}
 	while (at < end && n < sizeof(line) - 1 && *at != '\n') {
-		line[n++] = *at < ' ' ? '?' : *at;
+		line[n] = '?';
+		if (*at >= ' ')
+			line[n] = *at;
+		n++;
 		at++;
 	}
 	line[n] = '\0';
