@@ -31,6 +31,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static void remove_tree(const char *path)
 {
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
 	ASSERT_EQ(nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 

@@ -3,6 +3,7 @@
  * bawn-wasm as the command of a native instance. The tools are bound into the private space, where
  * mount points can always be made and which no module is granted.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -322,6 +323,7 @@ static int take_events(struct job *j, struct bawn_error *err)
 
 static int follow(struct job *j, int64_t stop, struct bawn_error *err)
 {
+	assert(j->in);
 	struct pollfd p[3] = {{.fd = j->in->event_fd, .events = POLLIN},
 		{.fd = j->out, .events = POLLIN}, {.fd = j->said, .events = POLLIN}};
 	int r = 0;
