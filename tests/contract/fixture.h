@@ -12,31 +12,142 @@
 #include <signal.h>
 #include <time.h>
 
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
 #include "backend/backend.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "harness.h"
 
-#define WAIT_MS 20000
+#define WAIT_MS 60000
 
 static struct bawn_arena *arena;
 static char workspace[64];
+static int seen_fd = -1;
 
-static void begin(bool as_user)
+#define BACKENDS_MAX 32
+
+/* What the probes said, as root and as a user: they are asked once for all tests. */
+static struct known {
+	bool asked;
+	struct bawn_probe probe;
+} (*known)[BACKENDS_MAX];
+
+__attribute__((constructor)) static void make_known(void)
 {
-	if (as_user && geteuid() == 0) {
-		if (setgroups(0, NULL) < 0 || setresgid(54321, 54321, 54321) < 0 ||
-			setresuid(54321, 54321, 54321) < 0)
-			FAIL("cannot become a user: %m");
-		/* as after exec: our own /proc files are ours */
-		ASSERT_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
-	} else if (as_user) {
-		SKIP("not started as root: the first half is the user's already");
+	known = mmap(NULL, 2 * sizeof(*known), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		-1, 0);
+	if (known == MAP_FAILED)
+		abort();
+}
+
+/* The one backend that $BAWN_CONTRACT names, or all. */
+static const struct bawn_backend *selected(size_t i)
+{
+	const char *name = getenv("BAWN_CONTRACT");
+
+	if (!name)
+		return bawn_backend_at(i);
+	return i ? NULL : bawn_backend_find(name);
+}
+
+#define EACH(be) for (size_t i_ = 0; ((be) = selected(i_)); i_++)
+
+static bool is_kernel(const struct bawn_backend *be)
+{
+	return be->level != BAWN_LEVEL_NONE;
+}
+
+/* Starting one takes seconds: it goes through the tests that say most. */
+static bool is_slow(const struct bawn_backend *be)
+{
+	return be->level == BAWN_LEVEL_VM;
+}
+
+static const struct bawn_probe *probe_of(const struct bawn_backend *be)
+{
+	struct known *k = NULL;
+
+	for (size_t i = 0; i < BACKENDS_MAX && bawn_backend_at(i); i++)
+		if (bawn_backend_at(i) == be)
+			k = &known[geteuid() ? 1 : 0][i];
+	ASSERT_TRUE(k);
+	if (!k->asked)
+		ASSERT_EQ(be->probe(&k->probe, NULL), 0);
+	k->asked = true;
+	return &k->probe;
+}
+
+/* Why it cannot be tested here; NULL if it can. */
+static const char *unusable(const struct bawn_backend *be)
+{
+	static char why[300];
+
+	if (be->suits) { /* those that do not run every program have tests of their own */
+		(void)snprintf(why, sizeof(why), "%s does not run programs of the host", be->name);
+		return why;
 	}
+	if (probe_of(be)->offers)
+		return NULL;
+	(void)snprintf(
+		why, sizeof(why), "%s cannot be used here: %s", be->name, probe_of(be)->reason);
+	return why;
+}
+
+/* Said on the way, so that nobody mistakes silence for success. */
+static bool usable(const struct bawn_backend *be)
+{
+	const char *why = unusable(be);
+
+	if (why)
+		(void)printf("# %s\n", why);
+	return !why;
+}
+
+enum need {
+	NEED_NOTHING, /* also for those that cannot be used here */
+	NEED_USABLE,
+	NEED_QUICK, /* not for those that take seconds to start */
+};
+
+static void check_need(enum need need)
+{
+	const struct bawn_backend *be = getenv("BAWN_CONTRACT") ? selected(0) : NULL;
+
+	if (!be || need == NEED_NOTHING)
+		return;
+	if (unusable(be))
+		SKIP(unusable(be));
+	if (need == NEED_QUICK && is_slow(be))
+		SKIP("virtual machines take too long to start for this one");
+}
+
+static void become_user(void)
+{
+	if (geteuid() != 0)
+		SKIP("not started as root: the first half is the user's already");
+	if (setgroups(0, NULL) < 0 || setresgid(54321, 54321, 54321) < 0 ||
+		setresuid(54321, 54321, 54321) < 0)
+		FAIL("cannot become a user: %m");
+	/* as after exec: our own /proc files are ours */
+	ASSERT_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
+	ASSERT_EQ(setenv("HOME", "/tmp", 1), 0);
+}
+
+static void begin(bool as_user, enum need need)
+{
+	const char *seen = getenv("BAWN_SEEN");
+
+	/* while we may */
+	if (seen)
+		seen_fd = open(seen, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+	if (as_user)
+		become_user();
 	ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	check_need(need);
 	(void)snprintf(workspace, sizeof(workspace), "/tmp/contract-XXXXXX");
 	ASSERT_TRUE(mkdtemp(workspace));
 	ASSERT_EQ(chdir(workspace), 0);
@@ -53,44 +164,25 @@ static void end(void)
 }
 
 /* A test for both identities. */
-#define BOTH(id)                     \
+#define BOTH_WITH(id, need)          \
 	static void both_##id(void); \
 	TEST(id)                     \
 	{                            \
-		begin(false);        \
+		begin(false, need);  \
 		both_##id();         \
 		end();               \
 	}                            \
 	TEST(id##_as_user)           \
 	{                            \
-		begin(true);         \
+		begin(true, need);   \
 		both_##id();         \
 		end();               \
 	}                            \
 	static void both_##id(void)
 
-#define EACH(be) for (size_t i_ = 0; ((be) = bawn_backend_at(i_)); i_++)
-
-static bool is_kernel(const struct bawn_backend *be)
-{
-	return be->level != BAWN_LEVEL_NONE;
-}
-
-/* Whether it can be used here, said on the way so that nobody mistakes silence for success. */
-__attribute__((unused)) static bool usable(const struct bawn_backend *be)
-{
-	struct bawn_probe p = {0};
-
-	/* those that do not run every program have tests of their own */
-	if (be->suits) {
-		(void)printf("# %s does not run programs of the host\n", be->name);
-		return false;
-	}
-	ASSERT_EQ(be->probe(&p, NULL), 0);
-	if (!p.offers)
-		(void)printf("# %s cannot be used here: %s\n", be->name, p.reason);
-	return p.offers != 0;
-}
+#define BOTH(id)       BOTH_WITH(id, NEED_USABLE)
+#define BOTH_ANY(id)   BOTH_WITH(id, NEED_NOTHING)
+#define BOTH_QUICK(id) BOTH_WITH(id, NEED_QUICK)
 
 static const struct bawn_plan *plan_with(
 	const struct bawn_backend *be, const char *const *argv, const char *key, const char *value)
@@ -121,8 +213,7 @@ static const struct bawn_plan *plan_with(
 	return plan;
 }
 
-__attribute__((unused)) static const struct bawn_plan *plan_of(
-	const struct bawn_backend *be, const char *script)
+static const struct bawn_plan *plan_of(const struct bawn_backend *be, const char *script)
 {
 	const char **argv = bawn_new(arena, const char *, 4);
 
@@ -196,7 +287,9 @@ static void expect_no_child(const struct bawn_backend *be)
 	const char *what = be ? be->name : "no backend";
 	pid_t pid = waitpid(-1, NULL, WNOHANG);
 
-	if (pid > 0 && (!be || be->tier != BAWN_TIER_LANDLOCK))
+	/* engines have helpers that leave their parents; dead ones come to us as well */
+	if (pid > 0 &&
+		(!be || (be->tier != BAWN_TIER_LANDLOCK && be->level != BAWN_LEVEL_CONTAINER)))
 		FAIL("%s: process %d was left to be reaped", what, (int)pid);
 	expect_all_dead(what);
 }

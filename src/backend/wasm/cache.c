@@ -288,7 +288,8 @@ int bawn_wasm_cache_get(struct bawn_arena *a, const struct bawn_plan *base,
 	dir = open_dir(path, err);
 	if (dir < 0)
 		return dir;
-	if (bawn_path_resolve(a, path, &real) < 0 || name_of(a, base, tools, module, &entry) < 0)
+	if (bawn_path_resolve(a, path, &real) < 0 || name_of(a, base, tools, module, &entry) < 0 ||
+		!entry)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "cannot name the compiled module");
 	if (is_writable(base, real))
 		return bawn_fail(err, BAWN_ERR_PLAN, -EPERM,

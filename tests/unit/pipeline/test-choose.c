@@ -2,7 +2,8 @@
 /* Level × isolation × preference × what is there → who is tried, in which order. */
 #include "../../harness.h"
 #include "pipeline/choose.h"
-#include "policy/draft.h"
+
+int bawn_backend_word(const char *word, const char **ret); /* of policy/draft.h */
 
 /* The backends of a full build, in miniature. */
 #define FAKE(name_, aliases_, level_, strength_, tier_, foreign_)                                 \
