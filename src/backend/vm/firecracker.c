@@ -133,11 +133,11 @@ static int build(const struct bawn_far_job *job, struct bawn_strlist *argv, stru
 	(void)argv;
 	if (r < 0)
 		return r;
-	if (!*m->kernel.elf)
+	if (!m->kernel.elf)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"Firecracker needs an uncompressed kernel (vmlinux), '%s' is none",
 			m->kernel.image);
-	f.kernel = m->kernel.elf;
+	f.kernel = m->kernel.image;
 	f.initrd = m->initrd;
 	f.image = job->plan->backend.image;
 	f.guest = bawn_machine_words(m, "vsock");

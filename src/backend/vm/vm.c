@@ -75,11 +75,17 @@ uint32_t bawn_vm_claims(const struct bawn_plan *plan, uint32_t inside)
 	       BAWN_CTL_PROC | BAWN_CTL_LIMIT_DISK;
 }
 
+static bool has_kernel(void)
+{
+	struct bawn_vm_kernel kernel;
+
+	return bawn_vm_kernel_find("", &kernel, NULL) >= 0;
+}
+
 void bawn_vm_probe(const struct bawn_backend *be, const char *program, const char *remedy,
 	struct bawn_probe *ret)
 {
 	struct bawn_error err = {0};
-	struct bawn_vm_kernel kernel;
 	char path[PATH_MAX];
 
 	*ret = (struct bawn_probe){0};
@@ -88,7 +94,7 @@ void bawn_vm_probe(const struct bawn_backend *be, const char *program, const cha
 		(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s", remedy);
 		return;
 	}
-	if (bawn_vm_kernel_find("", &kernel, &err) < 0) {
+	if (!has_kernel()) {
 		(void)snprintf(ret->reason, sizeof(ret->reason), "no kernel for virtual machines");
 		(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s", bawn_vm_kernel_remedy);
 		return;
