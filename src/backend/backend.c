@@ -13,6 +13,7 @@
 static const struct bawn_backend *const backends[] = {
 	&bawn_backend_firecracker,
 	&bawn_backend_qemu,
+	&bawn_backend_gvisor,
 	&bawn_backend_native,
 	&bawn_backend_bwrap,
 	&bawn_backend_nsjail,

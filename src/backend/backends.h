@@ -6,6 +6,7 @@
 /* Every backend compiled in, one per file or folder. */
 extern const struct bawn_backend bawn_backend_firecracker;
 extern const struct bawn_backend bawn_backend_qemu;
+extern const struct bawn_backend bawn_backend_gvisor;
 extern const struct bawn_backend bawn_backend_native;
 extern const struct bawn_backend bawn_backend_bwrap;
 extern const struct bawn_backend bawn_backend_nsjail;

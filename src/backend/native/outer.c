@@ -263,12 +263,16 @@ struct view {
 static int check_mount(struct view *v, const char *path, struct bawn_error *err)
 {
 	const struct bawn_mount *m = ruler(v->plan, path);
+	_cleanup_close_ int fd = -1;
 	struct statvfs st;
 	int r = 0;
 
 	if (!m || (!m->dst[1] && (bawn_path_under(path, "/dev") || bawn_path_under(path, "/proc"))))
-		return 0;           /* those two are nobody's but ours */
-	if (statvfs(path, &st) < 0) /* covered by another, or hidden: nobody gets there */
+		return 0; /* those two are nobody's but ours */
+	fd = bawn_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS);
+	if (fd < 0 && errno == ELOOP)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ELOOP, "'%s' turned into a symlink", path);
+	if (fd < 0 || fstatvfs(fd, &st) < 0) /* below a cover, or not there: nobody gets to it */
 		return 0;
 	if (m->kind == BAWN_MNT_RO && !(st.f_flag & ST_RDONLY))
 		return bawn_fail(err, BAWN_ERR_BACKEND, -EPERM, "'%s' is not read-only", path);
@@ -277,6 +281,22 @@ static int check_mount(struct view *v, const char *path, struct bawn_error *err)
 		v->exec_holds &= v->power;
 	}
 	return r;
+}
+
+/* A bind of the plan is a mount of its own: else what lies there is what was there before, and can
+ * be moved away. */
+static int check_bind(struct view *v, const struct bawn_mount *m, struct bawn_error *err)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, m->dst, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) < 0)
+		return m->optional ? 0
+				   : bawn_fail(err, BAWN_ERR_BACKEND, -errno,
+					     "'%s' is not there: %m", m->dst);
+	if (!(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -EPERM, "'%s' is no mount of its own", m->dst);
+	return check_mount(v, m->dst, err);
 }
 
 static int check_line(struct view *v, char *line, struct bawn_error *err)
@@ -304,12 +324,12 @@ static int check_mounts(struct view *v, struct bawn_error *err)
 	for (char *line = strtok_r(b.data, "\n", &save); r == 0 && line;
 		line = strtok_r(NULL, "\n", &save))
 		r = check_line(v, line, err);
-	/* what should be a mount of its own and is none shows nowhere in that list */
+	/* what should be a mount and is none shows nowhere in that list */
 	for (size_t i = 0; r == 0 && i < v->plan->n_mounts; i++) {
 		const struct bawn_mount *m = &v->plan->mounts[i];
 
-		if (m->kind == BAWN_MNT_RO || m->no_exec)
-			r = check_mount(v, m->dst, err);
+		if (m->kind == BAWN_MNT_RO || m->kind == BAWN_MNT_RW || m->kind == BAWN_MNT_SCRATCH)
+			r = check_bind(v, m, err);
 	}
 	return r;
 }

@@ -5,6 +5,7 @@
  * them up. /dev is not bubblewrap's own (--dev), for which it would put us into yet another user
  * namespace, without power over the mounts.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,19 +75,32 @@ static void add_file(const struct bawn_mount *m, struct bawn_near_args *args)
 	bawn_near_add(args, m->dst, NULL);
 }
 
-static void add_mount(const struct bawn_plan *plan, size_t i, struct bawn_near_args *args)
+static int add_bind(const char *option, const struct bawn_mount *m, struct bawn_near_args *args,
+	struct bawn_error *err)
+{
+	int fd = bawn_near_open(args, m, err);
+
+	if (fd == -ENOENT && m->optional)
+		return 0;
+	if (fd < 0)
+		return fd;
+	bawn_near_add(args, option, NULL);
+	bawn_near_addf(args, "%d", fd);
+	bawn_near_add(args, m->dst, NULL);
+	return 0;
+}
+
+static int add_mount(
+	const struct bawn_plan *plan, size_t i, struct bawn_near_args *args, struct bawn_error *err)
 {
 	const struct bawn_mount *m = &plan->mounts[i];
 
 	switch (m->kind) {
 	case BAWN_MNT_RO:
-		bawn_near_add(
-			args, m->optional ? "--ro-bind-try" : "--ro-bind", m->src, m->dst, NULL);
-		break;
+		return add_bind("--ro-bind-fd", m, args, err);
 	case BAWN_MNT_RW:
 	case BAWN_MNT_SOCKET:
-		bawn_near_add(args, m->optional ? "--bind-try" : "--bind", m->src, m->dst, NULL);
-		break;
+		return add_bind("--bind-fd", m, args, err);
 	case BAWN_MNT_DEVICE:
 		bawn_near_add(
 			args, m->optional ? "--dev-bind-try" : "--dev-bind", m->src, m->dst, NULL);
@@ -104,6 +118,7 @@ static void add_mount(const struct bawn_plan *plan, size_t i, struct bawn_near_a
 		add_file(m, args);
 		break;
 	}
+	return 0;
 }
 
 /* A first filter, so that not even bawn-inside can do what nothing inside ever does. */
@@ -134,10 +149,12 @@ static int bwrap_build(
 		"--new-session", "--clearenv", "--cap-add", "ALL", "--hostname", plan->hostname,
 		NULL);
 	if (whole)
-		add_mount(plan, 0, args);
+		r = add_mount(plan, 0, args, err);
 	add_dev(plan, whole, args);
-	for (size_t i = whole ? 1 : 0; i < plan->n_mounts; i++)
-		add_mount(plan, i, args);
+	for (size_t i = whole ? 1 : 0; r >= 0 && i < plan->n_mounts; i++)
+		r = add_mount(plan, i, args, err);
+	if (r < 0)
+		return r;
 	bawn_near_add(args, "--proc", "/proc", NULL);
 	if (!whole)
 		bawn_near_add(args, "--remount-ro", "/", NULL);

@@ -95,6 +95,28 @@ int bawn_near_data(struct bawn_near_args *args, const void *data, size_t len)
 	return fd;
 }
 
+int bawn_near_open(struct bawn_near_args *args, const struct bawn_mount *m, struct bawn_error *err)
+{
+	/* the plan's paths have no symlink in them: one that is there now was put there since */
+	int fd = bawn_openat2(AT_FDCWD, m->src, O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS);
+
+	if (fd < 0 && errno == ENOENT && m->optional)
+		return -ENOENT;
+	if (fd < 0 && errno == ELOOP)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -ELOOP, "'%s' turned into a symlink", m->src);
+	if (fd < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot bind '%s': %m", m->src);
+	if (args->n_fds == BAWN_NEAR_FDS_MAX) {
+		(void)close(fd);
+		return bawn_fail(err, BAWN_ERR_PLAN, -E2BIG,
+			"more than %d paths to bind or to hide: name directories instead",
+			BAWN_NEAR_FDS_MAX);
+	}
+	args->fds[args->n_fds++] = fd;
+	return fd;
+}
+
 /* What of the host is at `path` inside, by what was bound so far; NULL if nothing is. */
 static const char *source_of(
 	const struct bawn_plan *plan, size_t before, const char *path, struct bawn_arena *a)

@@ -55,6 +55,12 @@ void bawn_near_addf(struct bawn_near_args *args, const char *fmt, ...)
 /* A descriptor with these bytes in it, to be read from the start by the tool; its number, or -1. */
 int bawn_near_data(struct bawn_near_args *args, const void *data, size_t len);
 
+/*
+ * What a bind of the plan shows, open: a name could lead elsewhere by the time that the tool gets
+ * to it. Its number; -ENOENT if it is optional and not there; else a failure that is in `err` as
+ * well.
+ */
+int bawn_near_open(struct bawn_near_args *args, const struct bawn_mount *m, struct bawn_error *err);
 /* Whether a hidden path is there on the host at all (a tool would make a place for it, on the
  * host), by what the mounts before it bind: the type of mount `i` as S_IFDIR or S_IFREG; 0 if it is
  * not, or is a symlink, whose target counts. */

@@ -36,13 +36,12 @@ static void put_string(struct bawn_buf *b, const char *name, const char *s)
 	bawn_buf_puts(b, "\"");
 }
 
-static void put_bind(struct bawn_buf *b, const char *src, const char *dst, bool rw, bool must)
+static void put_bind(struct bawn_buf *b, const char *src, const char *dst, bool rw)
 {
 	bawn_buf_puts(b, "mount {");
 	put_string(b, "src", src);
 	put_string(b, "dst", dst);
-	bawn_buf_printf(b, " is_bind: true rw: %s mandatory: %s }\n", rw ? "true" : "false",
-		must ? "true" : "false");
+	bawn_buf_printf(b, " is_bind: true rw: %s }\n", rw ? "true" : "false");
 }
 
 static void put_tmpfs(struct bawn_buf *b, const char *dst, const char *options, bool rw)
@@ -83,20 +82,33 @@ static void put_scratch(
 	put_tmpfs(b, m->dst, options, true);
 }
 
-static void put_mount(
-	struct bawn_buf *b, const struct bawn_plan *plan, size_t i, struct bawn_arena *a)
+/* By descriptor: nsjail takes only names, but this one leads to what we have opened. */
+static int put_opened(struct bawn_buf *b, const struct bawn_mount *m, struct bawn_near_args *args,
+	struct bawn_error *err)
+{
+	int fd = bawn_near_open(args, m, err);
+	char name[32];
+
+	if (fd == -ENOENT && m->optional)
+		return 0;
+	if (fd < 0)
+		return fd;
+	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	put_bind(b, name, m->dst, m->kind != BAWN_MNT_RO);
+	return 0;
+}
+
+static int put_mount(struct bawn_buf *b, const struct bawn_plan *plan, size_t i,
+	struct bawn_near_args *args, struct bawn_error *err)
 {
 	const struct bawn_mount *m = &plan->mounts[i];
 
 	switch (m->kind) {
 	case BAWN_MNT_RO:
-		put_bind(b, m->src, m->dst, false, !m->optional);
-		break;
 	case BAWN_MNT_RW:
 	case BAWN_MNT_SOCKET:
 	case BAWN_MNT_DEVICE:
-		put_bind(b, m->src, m->dst, true, !m->optional);
-		break;
+		return put_opened(b, m, args, err);
 	case BAWN_MNT_SCRATCH:
 		put_scratch(b, plan, m);
 		break;
@@ -104,13 +116,14 @@ static void put_mount(
 		put_symlink(b, m->src, m->dst);
 		break;
 	case BAWN_MNT_HIDE:
-		if (bawn_near_hidden_type(plan, i, a) == S_IFDIR)
+		if (bawn_near_hidden_type(plan, i, args->a) == S_IFDIR)
 			put_tmpfs(b, m->dst, "mode=0000,size=4096", false);
 		break;
 	case BAWN_MNT_FILE:
 		put_file(b, m);
 		break;
 	}
+	return 0;
 }
 
 static void put_dev(struct bawn_buf *b, const struct bawn_plan *plan, bool whole)
@@ -118,37 +131,40 @@ static void put_dev(struct bawn_buf *b, const struct bawn_plan *plan, bool whole
 	if (whole) /* the host's own must not be touched */
 		put_tmpfs(b, "/dev", "mode=0755,size=65536", true);
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
-		put_bind(b, nodes[i], nodes[i], true, true);
+		put_bind(b, nodes[i], nodes[i], true);
 	if (plan->pty)
-		put_bind(b, "/dev/tty", "/dev/tty", true, true);
+		put_bind(b, "/dev/tty", "/dev/tty", true);
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		put_symlink(b, links[i][0], links[i][1]);
 	put_tmpfs(b, "/dev/pts", "mode=0755,size=4096", true);
 }
 
-static int put_config(struct bawn_near_args *args, const struct bawn_plan *plan)
+/* Its descriptor's number. */
+static int put_config(
+	struct bawn_near_args *args, const struct bawn_plan *plan, struct bawn_error *err)
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
 	bool whole = plan->n_mounts && !strcmp(plan->mounts[0].dst, "/");
+	int r = whole ? put_mount(&b, plan, 0, args, err) : 0;
 
-	if (whole)
-		put_mount(&b, plan, 0, args->a);
 	put_dev(&b, plan, whole);
-	for (size_t i = whole ? 1 : 0; i < plan->n_mounts; i++)
-		put_mount(&b, plan, i, args->a);
-	if (b.failed) {
-		args->failed = b.failed;
-		return -1;
-	}
-	return bawn_near_data(args, b.data, b.len);
+	for (size_t i = whole ? 1 : 0; r >= 0 && i < plan->n_mounts; i++)
+		r = put_mount(&b, plan, i, args, err);
+	if (r < 0)
+		return r;
+	if (b.failed)
+		return bawn_fail(err, BAWN_ERR_INTERNAL, b.failed, "out of memory");
+	r = bawn_near_data(args, b.data, b.len);
+	return r < 0 ? bawn_fail(err, BAWN_ERR_BACKEND, args->failed, "too many descriptors") : r;
 }
 
 static int nsjail_build(
 	const struct bawn_near_job *job, struct bawn_near_args *args, struct bawn_error *err)
 {
-	int config = put_config(args, job->plan);
+	int config = put_config(args, job->plan, err);
 
-	(void)err;
+	if (config < 0)
+		return config;
 	bawn_near_add(args, "--config", NULL);
 	bawn_near_addf(args, "/proc/self/fd/%d", config);
 	bawn_near_add(args, "--mode", "o", "--quiet", "--time_limit", "0", "--disable_rlimits",
