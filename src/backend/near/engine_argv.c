@@ -506,11 +506,17 @@ int bawn_engine_exec_args(enum bawn_engine_kind kind, const struct bawn_engine_h
 
 	if (r < 0)
 		return r;
-	(void)kind;
-	bawn_near_add(args, "exec", "--detach", "--user", NULL);
-	bawn_near_addf(args, "%u:%u", host->uid, host->gid);
-	bawn_near_add(
-		args, "--workdir", "/", job->plan->backend.box, BAWN_ENGINE_INSIDE, "near", NULL);
+	if (host->socket && kind == BAWN_ENGINE_DOCKER) {
+		args->argv.n = 0; /* our own program instead */
+		bawn_near_add(
+			args, job->inside, "exec", host->socket, job->plan->backend.box, NULL);
+		bawn_near_addf(args, "%u:%u", host->uid, host->gid);
+	} else {
+		bawn_near_add(args, "exec", "--detach", "--user", NULL);
+		bawn_near_addf(args, "%u:%u", host->uid, host->gid);
+		bawn_near_add(args, "--workdir", "/", job->plan->backend.box, NULL);
+	}
+	bawn_near_add(args, BAWN_ENGINE_INSIDE, "near", NULL);
 	bawn_near_addf(args, "unix:%s/run/%s/socket", BAWN_ENGINE_DIR, job->id);
 	return done(args, err);
 }
