@@ -43,7 +43,6 @@ WORLDS = 3
 QUICK = ("bwrap", "nsjail", "chroot")
 ADAPTERS = ("firecracker", "qemu", "gvisor", "docker", "podman", *QUICK)
 OWN = {"quick": {7, 24, 32, 36, 37, 38, 64, 92, 96, 97}, "container": {7, 37, 38, 64, 96, 97}, "vm": {37, 96, 97}}
-KERNELS = ("BAWN_VM_DIR",)
 
 
 class Suite:
@@ -54,7 +53,7 @@ class Suite:
                 sys.exit(f"Bail out! no {name} at '{path}': set $BAWN and $ESCAPE_PROBE")
         self.base = tempfile.mkdtemp(prefix="bawn-escape-", dir=args.dir)
         os.chmod(self.base, 0o755)
-        self.env = {k: os.environ[k] for k in ("BAWN_HOLE", "DOCKER_HOST", *KERNELS) if k in os.environ}
+        self.env = {k: os.environ[k] for k in ("BAWN_HOLE", "DOCKER_HOST") if k in os.environ}
         self.probe = self.take(args.probe, "probe")
         self.bawn = None if self.outside_only else self.take(args.bawn, "bawn")
         for up in (".", ".."):  # the program with holes lies in another directory
@@ -62,6 +61,9 @@ class Suite:
                 path = os.path.join(os.path.dirname(args.bawn or ""), up, name)
                 if os.path.exists(path):
                     self.take(path, name)
+            kernels = os.path.join(os.path.dirname(args.bawn or ""), up, "vm")
+            if os.path.isdir(kernels) and not os.path.lexists(self.base + "/vm"):
+                os.symlink(os.path.realpath(kernels), self.base + "/vm")
         self.worlds, self.idle = [], queue.LifoQueue()
         self.lock = threading.Lock()
         self.user = self.find_user()

@@ -366,6 +366,7 @@ const struct bawn_backend bawn_backend_gvisor = {
 	.strength = 120,
 	.tier = BAWN_TIER_FAR,
 	.image = BAWN_IMAGE_CONTAINER,
+	.program = "runsc",
 	.instance_size = sizeof(struct bawn_far),
 	.probe = gvisor_probe,
 	.prepare = gvisor_prepare,
