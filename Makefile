@@ -18,6 +18,11 @@ test: ## install what tests need, build, run the whole suite
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory build
 	@tests/suite.py $(B)
+backends: ## what every backend enforces here and what it costs; writes docs/BACKENDS.md
+	@tools/setup.sh bench
+	@$(MAKE) --no-print-directory build
+	@tests/suite.py $(B) --suite contract --suite matrix
+	@tools/backends.py $(B)
 bench: ## measure against the peers in one run; writes docs/BENCHMARKS.md
 	@tools/setup.sh bench
 	@$(MAKE) --no-print-directory build
@@ -38,7 +43,7 @@ tidy: ## clang-tidy over every source file, and cppcheck
 	@tools/setup.sh test
 	test -d build-clang || CC=clang meson setup build-clang >/dev/null
 	ninja -C build-clang --quiet src/backend/seccomp-programs.h
-	find src tests examples -name '*.c' -print0 | xargs -0 -n1 -P$$(nproc) clang-tidy -quiet -p build-clang
+	find src tests examples -name '*.c' -not -path 'tests/wasm/*' -print0 | xargs -0 -n1 -P$$(nproc) clang-tidy -quiet -p build-clang
 	cppcheck --enable=warning,performance,portability --std=c11 --inline-suppr --quiet --error-exitcode=1 \
 	  --suppress=missingIncludeSystem --library=gnu -D__x86_64__ -D_GNU_SOURCE -Isrc -Iinclude src
 valgrind: ## unit tests of everything that makes no wall, under valgrind
@@ -60,4 +65,4 @@ clean: ## remove build directories
 	rm -rf build build-asan build-fuzz build-clang
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t14
-.PHONY: build run test bench eval train asan fuzz tidy valgrind format format-check install clean help
+.PHONY: build run test backends bench eval train asan fuzz tidy valgrind format format-check install clean help

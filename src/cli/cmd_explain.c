@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "backend/seatbelt/profile.h"
 #include "base/control.h"
 #include "base/path.h"
 #include "cli/cli.h"
@@ -218,6 +219,32 @@ static void show_plan(struct cli *cli, const struct bawn_plan *plan)
 		show_network(cli, plan->egress);
 	heading(cli, "Limits");
 	show_limits(b, &plan->limits);
+}
+
+/* The text that would be handed to macOS's sandbox; NULL for other backends. On a system that has
+ * no such sandbox this is all that there is to see of it. */
+static const char *profile_of(struct cli *cli, const struct bawn_result *r)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+
+	if (!r->plan || strcmp(r->backend, "seatbelt") != 0 || bawn_seatbelt_is_custom(r->plan) ||
+		bawn_seatbelt_profile(r->plan, &b, NULL) < 0)
+		return NULL;
+	return bawn_arena_strndup(cli->arena, b.data, b.len);
+}
+
+static void show_profile(struct cli *cli, const struct bawn_result *r)
+{
+	const char *text = profile_of(cli, r);
+
+	if (!text)
+		return;
+	heading(cli, "Seatbelt profile");
+	for (size_t len; *text; text += len + (text[len] ? 1 : 0)) {
+		len = strcspn(text, "\n");
+		bawn_buf_escape(&cli->out, text, len);
+		bawn_buf_puts(&cli->out, "\n");
+	}
 }
 
 void cli_explain_header(struct cli *cli, const struct bawn_explanation *ex)
@@ -472,6 +499,7 @@ static int json_wrap(struct cli *cli, struct bawn_error *err)
 static int print_json(struct cli *cli, const struct bawn_explanation *ex, struct bawn_error *err)
 {
 	struct bawn_buf *b = &cli->out;
+	const char *profile;
 	int r;
 
 	bawn_buf_puts(b, "{");
@@ -490,6 +518,11 @@ static int print_json(struct cli *cli, const struct bawn_explanation *ex, struct
 		bawn_buf_puts(b, "}");
 	} else {
 		bawn_buf_puts(b, "null");
+	}
+	profile = profile_of(cli, &ex->result);
+	if (profile) {
+		cli_json_key(b, "seatbelt_profile");
+		cli_json_str(b, profile);
 	}
 	r = json_wrap(cli, err);
 	bawn_buf_puts(b, "}\n");
@@ -531,6 +564,7 @@ static int explain(struct cli *cli, struct bawn_error *err)
 		if (ex.result.plan) {
 			cli_explain_controls(cli, &ex);
 			show_plan(cli, ex.result.plan);
+			show_profile(cli, &ex.result);
 		}
 	}
 	if (ex.result.error.kind == BAWN_ERR_NONE)

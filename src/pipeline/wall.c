@@ -15,8 +15,16 @@
 #include "pipeline/choose.h"
 #include "pipeline/filter.h"
 #include "pipeline/stages.h"
+#include "plan/module.h"
 
 #define ASK_MS 20000
+
+/* A module, and nobody said who is to run it. Who names a backend may know of an interpreter. */
+static bool is_for_others(const struct bawn_result *r)
+{
+	return !strcmp(r->policy->backend, "auto") && !r->plan->backend.image &&
+	       bawn_is_module(r->plan->exe);
+}
 
 /* The plan for this candidate, and whether it is for the likes of it at all. */
 static int make_plan(struct bawn_run *x, const struct bawn_backend *be)
@@ -47,6 +55,10 @@ static int make_plan(struct bawn_run *x, const struct bawn_backend *be)
 		return bawn_fail(&r->error, BAWN_ERR_UNSUPPORTED, -ENOEXEC,
 			"backend '%s' (%s) is not for '%.200s'; nothing was run", be->name,
 			be->summary, r->plan->exe);
+	if (!be->suits && is_for_others(r))
+		return bawn_fail(&r->error, BAWN_ERR_UNSUPPORTED, -ENOEXEC,
+			"'%.200s' is a WebAssembly module, which backend 'wasm' runs",
+			r->plan->exe);
 	return 0;
 }
 

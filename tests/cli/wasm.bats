@@ -191,18 +191,36 @@ wasm() {
 	[ "$output" = none ]
 }
 
-@test "not a module, garbage, a component: one line, 126, nothing is kept" {
+@test "a program that is no module is refused, never run" {
 	need_wasm
-	kept=$(ls "$XDG_STATE_HOME/bawn/wasm")
 	printf '#!/bin/sh\necho ran\n' >script
 	chmod +x script
+	run --separate-stderr -125 wasm -- ./script
+	one_error
+	run --separate-stderr -125 wasm -- true
+	one_error
+}
+
+@test "auto takes wasm for modules and for nothing else" {
+	need_wasm
+	run --separate-stderr -0 bawn run --json -- ./m.wasm hello
+	[ "$(jq -r .backend <<<"$output")" = wasm ]
+	run --separate-stderr -0 bawn run --level wasm -- ./m.wasm hello
+	[ "$output" = hello ]
+	run --separate-stderr -0 bawn run --json -- true
+	[ "$(jq -r .backend <<<"$output")" = native ]
+}
+
+@test "garbage, a component: one line, 126, nothing is kept" {
+	need_wasm
+	kept=$(ls "$XDG_STATE_HOME/bawn/wasm")
 	printf '\0asm\1\0\0\0garbage garbage' >garbage.wasm
 	printf '\0asm\15\0\1\0' >component.wasm
 	printf '\0asm' >short.wasm
 	{ head -c 30000 m.wasm; head -c 20000 /dev/urandom; } >broken.wasm
 	# (module (import "env" "socket" (func)) (func (export "_start")))
 	printf '\0asm\1\0\0\0\1\4\1\x60\0\0\2\16\1\3env\6socket\0\0\3\2\1\0\7\12\1\6_start\0\1\12\4\1\2\0\13' >import.wasm
-	for f in script garbage.wasm component.wasm short.wasm broken.wasm import.wasm; do
+	for f in garbage.wasm component.wasm short.wasm broken.wasm import.wasm; do
 		run --separate-stderr -126 wasm -- "./$f"
 		one_error
 		[[ $stderr == *"$f"* ]]
@@ -282,9 +300,9 @@ wasm() {
 	echo nonsense >lib.so
 	chmod 644 lib.so
 	policy "enforcement: {wasm: {library: $PWD/lib.so}}"
-	run --separate-stderr wasm --policy "$base/p.yaml" -- ./m.wasm hello
-	[ "$status" -ge 125 ]
-	[ "${#stderr_lines[@]}" -eq 1 ]
+	run --separate-stderr -125 wasm --policy "$base/p.yaml" -- ./m.wasm hello
+	one_error
+	[[ $stderr == *"libwasmtime.so cannot be used"* ]]
 	chmod 666 lib.so
 	run --separate-stderr -125 wasm --policy "$base/p.yaml" -- ./m.wasm hello
 	[[ $stderr == *"changed by others"* ]]
@@ -294,4 +312,34 @@ wasm() {
 	need_wasm
 	run --separate-stderr -126 bawn run --backend native -- ./m.wasm hello
 	[[ $stderr == *m.wasm* ]]
+}
+
+@test "the cache stays small, and what was left half written goes" {
+	need_wasm
+	dir=$XDG_STATE_HOME/bawn/wasm
+	for i in $(seq 70); do
+		: >"$dir/old-$i"
+		touch -d "2001-01-01 +$i min" "$dir/old-$i"
+	done
+	: >"$dir/.new-1-1"
+	touch -d 2001-01-01 "$dir/.new-1-1"
+	: >"$dir/.new-2-2"
+	{ cat m.wasm; printf '\0\6\4note!'; } >other.wasm
+	run -0 wasm -- ./other.wasm hello
+	[ "$(ls "$dir" | wc -l)" = 64 ]
+	[ ! -e "$dir/old-1" ]
+	[ -e "$dir/old-70" ]
+	[ ! -e "$dir/.new-1-1" ]
+	[ -e "$dir/.new-2-2" ]
+}
+
+@test "a full disk: one line, nothing is left" {
+	need_wasm
+	[ "$(id -u)" = 0 ] || skip "needs root to mount a small disk"
+	mkdir "$base/small"
+	run --separate-stderr -125 unshare -m sh -c 'mount -t tmpfs -o size=64k,mode=700 none "$1/small" || exit 9
+		XDG_STATE_HOME=$1/small "$2" run --backend wasm -- ./m.wasm hello
+		s=$?; ls -A "$1/small/bawn/wasm" >"$1/left"; exit $s' sh "$base" "$BAWN"
+	[[ $stderr == *"cannot keep the compiled module"*"No space left"* ]]
+	[ ! -s "$base/left" ]
 }

@@ -452,6 +452,16 @@ static int explain(struct bawn_near *n, struct bawn_error *err)
 		*said ? (last ? last + 1 : said) : "it said nothing");
 }
 
+/* In a box an engine only starts bawn-inside and does not wait for its end. */
+static bool is_done(const struct bawn_near *n)
+{
+	siginfo_t si = {0};
+
+	return n->link.plan->backend.box &&
+	       waitid(P_PIDFD, (id_t)n->link.pidfd, &si, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+	       si.si_code == CLD_EXITED && si.si_status == 0;
+}
+
 /* bawn-inside connects, or the tool ends without it. */
 static int await_connection(struct bawn_near *n, int timeout_ms, struct bawn_error *err)
 {
@@ -459,9 +469,13 @@ static int await_connection(struct bawn_near *n, int timeout_ms, struct bawn_err
 		{.fd = n->listener, .events = POLLIN}, {.fd = n->link.pidfd, .events = POLLIN}};
 	int r;
 
-	do
+	do {
 		r = poll(fds, 2, timeout_ms);
-	while (r < 0 && errno == EINTR);
+		if (r > 0 && !fds[0].revents && is_done(n)) {
+			fds[1].fd = -1;
+			r = poll(fds, 2, BAWN_SETUP_MS);
+		}
+	} while (r < 0 && errno == EINTR);
 	if (r == 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ETIMEDOUT,
 			"%s did not start the sandbox in time", n->tool->program);

@@ -7,6 +7,7 @@
 #include "backend/seatbelt/profile.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -214,19 +215,15 @@ static void put_denials(struct writer *w)
 	for (size_t i = 0; i < p->n_protect; i++)
 		rule(w, "deny file-write*", "subpath", p->protect[i]);
 	for (size_t i = 0; i < p->n_guards; i++) {
-		const char *dir = p->guards[i].dir;
+		const struct bawn_guard *g = &p->guards[i];
 		char path[4096];
-		size_t n = strlen(dir);
-		size_t len = strlen(p->guards[i].name);
 
-		if (n + len + 2 > sizeof(path)) {
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", g->dir, g->name) >=
+			sizeof(path)) {
 			w->failed = bawn_fail(w->err, BAWN_ERR_PLAN, -ENAMETOOLONG,
 				"a protected path is too long");
 			return;
 		}
-		memcpy(path, dir, n);
-		path[n] = '/';
-		memcpy(path + n + 1, p->guards[i].name, len + 1);
 		rule(w, "deny file-write*", "subpath", path);
 	}
 	for (size_t i = 0; i < p->n_no_exec; i++)

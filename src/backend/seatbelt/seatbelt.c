@@ -111,6 +111,17 @@ static void seatbelt_destroy(struct bawn_instance *in)
 	s->arena = bawn_arena_free(s->arena);
 }
 
+static const char *const by[BAWN_CTL_COUNT] = {
+	[BAWN_CTLI_FS_READ] = "profile: file-read*",
+	[BAWN_CTLI_FS_WRITE] = "profile: file-write*",
+	[BAWN_CTLI_FS_DENY] = "profile: file-read*, file-write*",
+	[BAWN_CTLI_FS_EXEC] = "profile: process-exec*",
+	[BAWN_CTLI_FS_PROTECT] = "profile: file-write*",
+	[BAWN_CTLI_NET_NONE] = "profile: network*",
+	[BAWN_CTLI_IPC] = "profile: mach-lookup, network*",
+	[BAWN_CTLI_PROC] = "profile: signal, process-info*",
+};
+
 const struct bawn_backend bawn_backend_seatbelt = {
 	.abi = BAWN_BACKEND_ABI,
 	.name = "seatbelt",
@@ -120,6 +131,7 @@ const struct bawn_backend bawn_backend_seatbelt = {
 	.strength = 40,
 	.tier = BAWN_TIER_LANDLOCK,
 	.foreign = true,
+	.by = by,
 	.instance_size = sizeof(struct seatbelt),
 	.probe = seatbelt_probe,
 	.prepare = seatbelt_prepare,

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -24,7 +25,10 @@
 #include "base/sha256.h"
 #include "base/sys.h"
 
-#define ENTRIES_MAX 64
+#define ENTRIES_MAX  64
+#define BYTES_MAX    (UINT64_C(1) << 30)
+#define TEMP         ".new-"
+#define TEMP_SECONDS 3600
 
 /* In front of every entry. Against accidents only: it proves nothing about who wrote it. */
 struct header {
@@ -135,7 +139,7 @@ static int open_dir(const char *path, struct bawn_error *err)
 static bool is_whole(int fd, const struct stat *st)
 {
 	struct header h;
-	const char *map;
+	char *map;
 	bool ok;
 
 	if (st->st_size <= (off_t)sizeof(h) || pread(fd, &h, sizeof(h), 0) != sizeof(h) ||
@@ -146,7 +150,7 @@ static bool is_whole(int fd, const struct stat *st)
 	if (map == MAP_FAILED)
 		return false;
 	ok = checksum(map + sizeof(h), h.len) == h.sum;
-	(void)munmap((void *)(uintptr_t)map, (size_t)st->st_size);
+	(void)munmap(map, (size_t)st->st_size);
 	return ok;
 }
 
@@ -172,36 +176,61 @@ static int look_up(int dir, const char *name, struct bawn_error *err)
 	return 1;
 }
 
+/* What one look at the directory finds. */
+struct stock {
+	char oldest[NAME_MAX + 1];
+	time_t when;
+	size_t n;
+	uint64_t bytes;
+};
+
+static void count(struct stock *s, int dir, const char *name)
+{
+	struct stat st;
+
+	if (name[0] == '.') { /* half an entry, of somebody who was killed while writing */
+		if (!strncmp(name, TEMP, sizeof(TEMP) - 1) &&
+			fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			st.st_mtime < time(NULL) - TEMP_SECONDS)
+			(void)unlinkat(dir, name, 0);
+		return;
+	}
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	s->n++;
+	s->bytes += (uint64_t)st.st_size;
+	if (*s->oldest && st.st_mtime >= s->when)
+		return;
+	s->when = st.st_mtime;
+	(void)snprintf(s->oldest, sizeof(s->oldest), "%s", name);
+}
+
+static int take_stock(int dir, struct stock *ret)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	*ret = (struct stock){.n = 0};
+	if (!d) {
+		if (fd >= 0)
+			(void)close(fd);
+		return -errno;
+	}
+	while ((e = readdir(d))) /* NOLINT(concurrency-mt-unsafe): no threads */
+		count(ret, dir, e->d_name);
+	(void)closedir(d);
+	return 0;
+}
+
 /* The least recently used ones make room. */
 static void thin_out(int dir)
 {
-	for (;;) {
-		char oldest[NAME_MAX + 1] = "";
-		struct timespec when = {0};
-		size_t n = 0;
-		DIR *d = fdopendir(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-		struct dirent *e;
+	struct stock s;
 
-		if (!d)
+	while (take_stock(dir, &s) == 0 && (s.n > ENTRIES_MAX || (s.n > 1 && s.bytes > BYTES_MAX)))
+		if (unlinkat(dir, s.oldest, 0) < 0)
 			return;
-		while ((e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): no threads */
-			struct stat st;
-
-			if (e->d_name[0] == '.' ||
-				fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-				continue;
-			n++;
-			if (*oldest && (st.st_mtim.tv_sec > when.tv_sec ||
-					       (st.st_mtim.tv_sec == when.tv_sec &&
-						       st.st_mtim.tv_nsec >= when.tv_nsec)))
-				continue;
-			when = st.st_mtim;
-			(void)snprintf(oldest, sizeof(oldest), "%s", e->d_name);
-		}
-		(void)closedir(d);
-		if (n <= ENTRIES_MAX || unlinkat(dir, oldest, 0) < 0)
-			return;
-	}
 }
 
 /* Written under another name and moved into place: nobody sees half of it. */
@@ -213,7 +242,7 @@ static int store(int dir, const char *name, const struct bawn_buf *code, struct 
 	int r;
 
 	memcpy(h.magic, magic, sizeof(magic));
-	(void)snprintf(temp, sizeof(temp), ".new-%d-%lld", (int)getpid(), (long long)bawn_now_ms());
+	(void)snprintf(temp, sizeof(temp), TEMP "%d-%lld", (int)getpid(), (long long)bawn_now_ms());
 	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return bawn_fail(
@@ -250,7 +279,7 @@ int bawn_wasm_cache_get(struct bawn_arena *a, const struct bawn_plan *base,
 {
 	_cleanup_buf_ struct bawn_buf code = {0};
 	_cleanup_close_ int dir = -1;
-	const char *path = bawn_path_state(a, "wasm"), *real, *entry;
+	const char *path = bawn_path_state(a, "wasm"), *real = NULL, *entry = NULL;
 	int r;
 
 	if (!path)
@@ -259,7 +288,8 @@ int bawn_wasm_cache_get(struct bawn_arena *a, const struct bawn_plan *base,
 	dir = open_dir(path, err);
 	if (dir < 0)
 		return dir;
-	if (bawn_path_resolve(a, path, &real) < 0 || name_of(a, base, tools, module, &entry) < 0)
+	if (bawn_path_resolve(a, path, &real) < 0 || name_of(a, base, tools, module, &entry) < 0 ||
+		!entry)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "cannot name the compiled module");
 	if (is_writable(base, real))
 		return bawn_fail(err, BAWN_ERR_PLAN, -EPERM,

@@ -20,11 +20,12 @@ static int check_library(const char *path, struct bawn_error *err)
 
 	if (stat(path, &st) < 0)
 		return bawn_fail(
-			err, BAWN_ERR_UNSUPPORTED, -errno, "cannot look at '%s': %m", path);
+			err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP, "cannot look at '%s': %m", path);
 	if (!S_ISREG(st.st_mode))
-		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EINVAL, "'%s' is not a library", path);
+		return bawn_fail(
+			err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP, "'%s' is not a library", path);
 	if ((st.st_uid != 0 && st.st_uid != geteuid()) || st.st_mode & 022)
-		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EPERM,
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"'%s' can be changed by others; it must belong to root or to you and be writable for nobody else",
 			path);
 	return 0;
@@ -50,7 +51,7 @@ static int find_library(const char *setting, struct bawn_wasm_tools *t, struct b
 	if (*setting) {
 		if ((size_t)snprintf(t->library, sizeof(t->library), "%s", setting) >=
 			sizeof(t->library))
-			return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -ENAMETOOLONG,
+			return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 				"enforcement.wasm.library is too long");
 		return check_library(t->library, err);
 	}

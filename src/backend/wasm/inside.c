@@ -3,6 +3,7 @@
  * bawn-wasm as the command of a native instance. The tools are bound into the private space, where
  * mount points can always be made and which no module is granted.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -322,6 +323,7 @@ static int take_events(struct job *j, struct bawn_error *err)
 
 static int follow(struct job *j, int64_t stop, struct bawn_error *err)
 {
+	assert(j->in);
 	struct pollfd p[3] = {{.fd = j->in->event_fd, .events = POLLIN},
 		{.fd = j->out, .events = POLLIN}, {.fd = j->said, .events = POLLIN}};
 	int r = 0;
@@ -356,6 +358,9 @@ static int refuse(struct job *j, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_NOTFOUND, -ENOMEM,
 			"needs more memory to compile than there is for it");
 	bawn_buf_escape(&b, j->words.data ? j->words.data : "", len);
+	if (WIFEXITED(j->status) && WEXITSTATUS(j->status) == BAWN_WASM_EXIT_LIBRARY)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"libwasmtime.so cannot be used: %.300s", b.len ? b.data : "it died");
 	return bawn_fail(
 		err, BAWN_ERR_NOTFOUND, -ENOEXEC, "%.400s", b.len ? b.data : "the compiler died");
 }

@@ -39,6 +39,24 @@ static bool wasm_suits(const struct bawn_plan *plan)
 
 /* ---- probe ---- */
 
+/* As on the host: a directory, or a link into /usr. */
+static struct bawn_mount system_dir(struct bawn_arena *a, const char *path)
+{
+	struct bawn_mount m = {.kind = BAWN_MNT_RO,
+		.src = path,
+		.dst = path,
+		.optional = true,
+		.rule = "filesystem.system"};
+	char target[256];
+	ssize_t n = readlink(path, target, sizeof(target));
+
+	if (n > 0) {
+		m.kind = BAWN_MNT_SYMLINK;
+		m.src = bawn_arena_strndup(a, target, (size_t)n);
+	}
+	return m;
+}
+
 /* `offers` of the native wall, once a module that does nothing has run behind it. */
 static int try_module(struct bawn_arena *a, const struct bawn_wasm_tools *tools,
 	struct bawn_probe *ret, struct bawn_error *err)
@@ -47,16 +65,9 @@ static int try_module(struct bawn_arena *a, const struct bawn_wasm_tools *tools,
 	static const char *const args[] = {
 		"bawn-wasm", "probe", "/dev/shm/bawn-wasm/libwasmtime.so", NULL};
 	static const struct bawn_call call = {.run_id = "probe-wasm"};
-	static struct bawn_mount mounts[] = {
-		{.kind = BAWN_MNT_RO, .src = "/usr", .dst = "/usr"},
-		{.kind = BAWN_MNT_RO, .src = "/lib", .dst = "/lib", .optional = true},
-		{.kind = BAWN_MNT_RO, .src = "/lib64", .dst = "/lib64", .optional = true},
-		{.kind = BAWN_MNT_RO,
-			.src = "/etc/ld.so.cache",
-			.dst = "/etc/ld.so.cache",
-			.optional = true},
-		{.kind = BAWN_MNT_SCRATCH, .dst = "/dev/shm"},
-	};
+	struct bawn_mount mounts[] = {system_dir(a, "/usr"), system_dir(a, "/lib"),
+		system_dir(a, "/lib64"), system_dir(a, "/etc/ld.so.cache"),
+		{.kind = BAWN_MNT_SCRATCH, .dst = "/dev/shm", .rule = "limits.disk"}};
 	struct bawn_plan base = {.call = &call,
 		.tier = BAWN_TIER_FULL,
 		.envp = none,
@@ -79,8 +90,6 @@ static int try_module(struct bawn_arena *a, const struct bawn_wasm_tools *tools,
 	struct bawn_plan plan;
 	int r;
 
-	for (size_t i = 0; i < base.n_mounts; i++)
-		mounts[i].rule = "filesystem.system";
 	r = bawn_wasm_tool_plan(a, &base, tools, args, &plan, err);
 	if (r >= 0)
 		r = bawn_wasm_tool(&plan, NULL, &out, err);
@@ -182,6 +191,7 @@ static int wasm_await(struct bawn_instance *in, struct bawn_error *err)
 	if (r < 0)
 		return r;
 	in->enforced = o->enforced;
+	in->by_cgroup = o->by_cgroup;
 	in->event_fd = o->event_fd;
 	in->pty_fd = o->pty_fd;
 	in->relay_fds = o->relay_fds;
@@ -264,6 +274,15 @@ static void wasm_destroy(struct bawn_instance *in)
 	w->arena = bawn_arena_free(w->arena);
 }
 
+static const char *const by[BAWN_CTL_COUNT] = {
+	[BAWN_CTLI_FS_READ] = "WASI directories, mount namespace, Landlock",
+	[BAWN_CTLI_FS_WRITE] = "WASI directories, read-only mounts, Landlock",
+	[BAWN_CTLI_NET_NONE] = "no sockets, network namespace",
+	[BAWN_CTLI_IPC] = "no sockets, ipc, network and mount namespaces",
+	[BAWN_CTLI_SYSCALLS] = "WASI only, seccomp",
+	[BAWN_CTLI_NESTED] = "WASI only, seccomp",
+};
+
 const struct bawn_backend bawn_backend_wasm = {
 	.abi = BAWN_BACKEND_ABI,
 	.name = "wasm",
@@ -272,6 +291,7 @@ const struct bawn_backend bawn_backend_wasm = {
 	.level = BAWN_LEVEL_WASM,
 	.strength = 80,
 	.tier = BAWN_TIER_FULL,
+	.by = by,
 	.instance_size = sizeof(struct wasm),
 	.probe = wasm_probe,
 	.suits = wasm_suits,

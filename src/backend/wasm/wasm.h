@@ -22,9 +22,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-#define BAWN_WASM_EXIT_FAILED 125
-#define BAWN_WASM_HEADER      32
-#define BAWN_WASM_MODULE_MAX  ((size_t)256 << 20)
+#define BAWN_WASM_EXIT_FAILED  125
+#define BAWN_WASM_EXIT_LIBRARY 126 /* the library cannot be used */
+#define BAWN_WASM_HEADER       32
+#define BAWN_WASM_MODULE_MAX   ((size_t)256 << 20)
 
 /* find.c: what is needed on the host. */
 struct bawn_wasm_tools {

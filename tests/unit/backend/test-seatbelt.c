@@ -18,7 +18,6 @@
 /* An expression: an atom, or a list of them. `next` is the one behind it. */
 struct expr {
 	char *atom; /* NULL for a list */
-	bool quoted;
 	struct expr *first, *next;
 };
 
@@ -51,47 +50,49 @@ static void skip_space(const char **p)
 	}
 }
 
+static struct expr *read_atom(const char **p)
+{
+	struct expr *e = bawn_new(arena, struct expr, 1);
+	size_t n = strcspn(*p, " \t\n()\";");
+
+	ASSERT_TRUE(e);
+	if (**p == '"') {
+		e->atom = read_string(p);
+	} else if (**p != '(') {
+		e->atom = bawn_arena_strndup(arena, *p, n);
+		*p += n;
+	} else {
+		(*p)++;
+	}
+	return e;
+}
+
 /* The whole text as a list of expressions; parentheses must match. */
 static struct expr *read_sbpl(const char *text)
 {
-	struct expr root = {0};
-	struct expr *open[32] = {&root};
-	struct expr **tail[32] = {&root.first};
+	struct expr *first = NULL;
+	struct expr **tail[32] = {&first};
 	size_t depth = 0;
 
 	for (const char *p = text; skip_space(&p), *p;) {
 		struct expr *e;
 
 		if (*p == ')') {
-			if (depth == 0)
+			if (depth-- == 0)
 				FAIL("a parenthesis too many before '%.40s'", p);
-			depth--;
 			p++;
 			continue;
 		}
-		e = bawn_new(arena, struct expr, 1);
-		ASSERT_TRUE(e);
+		e = read_atom(&p);
 		*tail[depth] = e;
 		tail[depth] = &e->next;
-		if (*p == '(') {
-			ASSERT_TRUE(depth + 1 < 32);
-			depth++;
-			open[depth] = e;
+		if (!e->atom) {
+			ASSERT_TRUE(++depth < 32);
 			tail[depth] = &e->first;
-			p++;
-		} else if (*p == '"') {
-			e->quoted = true;
-			e->atom = read_string(&p);
-		} else {
-			size_t n = strcspn(p, " \t\n()\";");
-
-			e->atom = bawn_arena_strndup(arena, p, n);
-			p += n;
 		}
 	}
 	ASSERT_EQ(depth, 0);
-	(void)open;
-	return root.first;
+	return first;
 }
 
 static bool is(const struct expr *e, const char *word)

@@ -35,22 +35,35 @@ struct options {
 static struct wt_api wt;
 static struct wt_engine *engine; /* for the signal handler */
 
-__attribute__((format(printf, 1, 2), noreturn)) static void die(const char *fmt, ...)
+__attribute__((format(printf, 2, 0), noreturn)) static void die_with(
+	int status, const char *fmt, va_list ap)
 {
 	char line[512];
-	va_list ap;
-	int n;
+	int n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
 
-	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
-	va_end(ap);
 	if (n < 0)
 		n = 0;
 	if ((size_t)n > sizeof(line) - 2)
 		n = (int)sizeof(line) - 2;
 	line[n] = '\n';
 	(void)!write(2, line, (size_t)n + 1);
-	_exit(BAWN_WASM_EXIT_FAILED);
+	_exit(status);
+}
+
+__attribute__((format(printf, 1, 2), noreturn)) static void die(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	die_with(BAWN_WASM_EXIT_FAILED, fmt, ap);
+}
+
+__attribute__((format(printf, 1, 2), noreturn)) static void die_of_library(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	die_with(BAWN_WASM_EXIT_LIBRARY, fmt, ap);
 }
 
 /* wasmtime explains at length: the innermost cause, in one line. */
@@ -73,7 +86,10 @@ static const char *one_line(const struct wt_bytes *msg)
 		p = next;
 	}
 	while (at < end && n < sizeof(line) - 1 && *at != '\n') {
-		line[n++] = *at < ' ' ? '?' : *at;
+		line[n] = '?';
+		if (*at >= ' ')
+			line[n] = *at;
+		n++;
 		at++;
 	}
 	line[n] = '\0';
@@ -106,7 +122,7 @@ static void make_engine(bool fuel)
 	wt.wasmtime_config_wasm_multi_memory_set(c, false);
 	engine = wt.wasm_engine_new_with_config(c);
 	if (!engine)
-		die("wasmtime cannot be used on this machine");
+		die_of_library("wasmtime cannot be used on this machine");
 }
 
 static void load(const char *library)
@@ -114,7 +130,7 @@ static void load(const char *library)
 	const char *why = wt_load(library, &wt);
 
 	if (why)
-		die("'%s' %s", library, why);
+		die_of_library("%s", why);
 }
 
 static void write_all(const char *data, size_t len)
@@ -306,7 +322,7 @@ static struct wt_module *load_module(const char *file, const char *name)
 	struct wt_module *m = NULL;
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
 	struct stat st;
-	const uint8_t *data;
+	uint8_t *data;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size <= BAWN_WASM_HEADER)
 		die("cannot read the compiled module of '%s'", name);
@@ -317,7 +333,7 @@ static struct wt_module *load_module(const char *file, const char *name)
 	need(wt.wasmtime_module_deserialize(
 		     engine, data + BAWN_WASM_HEADER, (size_t)st.st_size - BAWN_WASM_HEADER, &m),
 		name, "was compiled for another machine");
-	(void)munmap((void *)(uintptr_t)data, (size_t)st.st_size);
+	(void)munmap(data, (size_t)st.st_size);
 	return m;
 }
 
