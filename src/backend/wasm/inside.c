@@ -4,6 +4,7 @@
  * mount points can always be made and which no module is granted.
  */
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -132,6 +133,29 @@ static void grant(struct grants *g, const char *path, bool rw)
 		g->failed = -ENOMEM;
 }
 
+/* The whole file system. WASI's libc cannot tell "/" from the current directory, so what is in it
+ * is granted by name, less what belongs to the kernel. */
+static void grant_all(struct grants *g, bool rw)
+{
+	static const char *const kernel[] = {".", "..", "dev", "proc", "sys", NULL};
+	DIR *d = opendir("/");
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): no threads */
+		const char *path = bawn_arena_printf(g->a, "/%s", e->d_name);
+		bool skip = e->d_type != DT_DIR;
+
+		for (size_t i = 0; kernel[i]; i++)
+			skip |= !strcmp(e->d_name, kernel[i]);
+		if (!path)
+			g->failed = -ENOMEM;
+		else if (!skip)
+			grant(g, path, rw);
+	}
+	if (d)
+		(void)closedir(d);
+}
+
 /* WASI knows directories only. The directory of a single file holds what the plan grants in it. */
 static void grant_mount(struct grants *g, const struct bawn_mount *m)
 {
@@ -139,6 +163,10 @@ static void grant_mount(struct grants *g, const struct bawn_mount *m)
 	const char *slash = strrchr(m->dst, '/');
 	struct stat st;
 
+	if (!strcmp(m->dst, "/")) {
+		grant_all(g, rw);
+		return;
+	}
 	if (m->kind == BAWN_MNT_SCRATCH || (stat(m->src, &st) == 0 && S_ISDIR(st.st_mode))) {
 		grant(g, m->dst, rw);
 		return;
