@@ -28,7 +28,7 @@
 #define COMPILED PLACE "/module"
 
 #define TOOL_MEMORY   (UINT64_C(1) << 30) /* for the compiler, if the plan gives less */
-#define TOOL_TIME_MS  120000
+#define TOOL_TIME_MS  60000               /* once per module; limits.time is for the command */
 #define TOOL_SAID_MAX 400
 #define OUTPUT_MAX    ((size_t)1 << 30)
 /* The run time's own threads; a module has none. */
@@ -361,7 +361,7 @@ static int follow(struct job *j, int64_t stop, struct bawn_error *err)
 
 		if (left <= 0)
 			return bawn_fail(err, BAWN_ERR_NOTFOUND, -ETIMEDOUT,
-				"takes too long to compile (limits.time)");
+				"the module takes more than %d s to compile", TOOL_TIME_MS / 1000);
 		if (poll(p, 3, (int)left) < 0 && errno != EINTR)
 			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot wait: %m");
 		if (p[1].revents && !drain(j->out, j->ret))
@@ -384,7 +384,7 @@ static int refuse(struct job *j, struct bawn_error *err)
 
 	if (j->limited)
 		return bawn_fail(err, BAWN_ERR_NOTFOUND, -ENOMEM,
-			"needs more memory to compile than there is for it");
+			"the module needs more memory to compile than there is for it");
 	bawn_buf_escape(&b, j->words.data ? j->words.data : "", len);
 	if (WIFEXITED(j->status) && WEXITSTATUS(j->status) == BAWN_WASM_EXIT_LIBRARY)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
@@ -422,13 +422,12 @@ int bawn_wasm_tool(const struct bawn_plan *plan, const struct bawn_buf *input, s
 	struct bawn_error *err)
 {
 	struct job j = {.out = -1, .said = -1, .ret = out, .words = {.max = TOOL_SAID_MAX}};
-	uint64_t ms = plan->limits.time_ms < TOOL_TIME_MS ? plan->limits.time_ms : TOOL_TIME_MS;
 	int r;
 
 	out->max = OUTPUT_MAX;
 	r = start_tool(&j, plan, input, err);
 	if (r >= 0)
-		r = follow(&j, bawn_now_ms() + (int64_t)ms, err);
+		r = follow(&j, bawn_now_ms() + TOOL_TIME_MS, err);
 	j.in = bawn_instance_free(j.in);
 	if (j.out >= 0)
 		(void)close(j.out);
