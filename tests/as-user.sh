@@ -11,8 +11,9 @@ trap 'rm -rf "$dir"' EXIT INT TERM
 chmod 755 "$dir"
 mkdir "$dir/home" "$dir/tests"
 cp "$BAWN" "$dir/bawn"
-[ ! -e "${BAWN%/*}/bawn-egress" ] || cp "${BAWN%/*}/bawn-egress" "$dir/bawn-egress"
-[ ! -e "${BAWN%/*}/bawn-wasm" ] || cp "${BAWN%/*}/bawn-wasm" "$dir/bawn-wasm"
+for beside in bawn-egress bawn-inside bawn-wasm; do
+    [ ! -e "${BAWN%/*}/$beside" ] || cp "${BAWN%/*}/$beside" "$dir/$beside"
+done
 if [ -e "${WASM_PROBE:-}" ] && [ -e "$root/build-deps/wasmtime/libwasmtime.so" ]; then
     cp "$WASM_PROBE" "$dir/probe.wasm"
     cp "$root/build-deps/wasmtime/libwasmtime.so" "$dir/libwasmtime.so"

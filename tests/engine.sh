@@ -45,7 +45,7 @@ start_daemon() {
 	daemon_config >"$1/docker/daemon.json"
 	setsid dockerd --config-file "$1/docker/daemon.json" --data-root "$1/docker/data" \
 		--exec-root "$1/docker/exec" --pidfile "$1/docker/pid" -H "unix://$1/docker/sock" \
-		--bridge none --iptables=false --ip6tables=false >"$1/docker/log" 2>&1 </dev/null &
+		--bridge none --iptables=false --ip6tables=false >"$1/docker/log" 2>&1 </dev/null 3>&- 4>&- &
 	echo $! >"$1/docker/started"
 	DOCKER_HOST=unix://$1/docker/sock
 	export DOCKER_HOST

@@ -13,6 +13,7 @@
 static const struct bawn_backend *const backends[] = {
 	&bawn_backend_firecracker,
 	&bawn_backend_qemu,
+	&bawn_backend_gvisor,
 	&bawn_backend_docker,
 	&bawn_backend_podman,
 	&bawn_backend_apple_container,

@@ -7,6 +7,7 @@
 extern const struct bawn_backend bawn_backend_wasm;
 extern const struct bawn_backend bawn_backend_firecracker;
 extern const struct bawn_backend bawn_backend_qemu;
+extern const struct bawn_backend bawn_backend_gvisor;
 extern const struct bawn_backend bawn_backend_docker;
 extern const struct bawn_backend bawn_backend_podman;
 extern const struct bawn_backend bawn_backend_apple_container;

@@ -162,8 +162,28 @@ static int build_failed(
 		err, BAWN_ERR_BACKEND, why.err, "building '%s': %s", im->dockerfile, why.msg);
 }
 
-static int build(const struct bawn_image_options *o, const struct bawn_image *im,
-	const struct bawn_box_watch *watch, struct bawn_error *err)
+/* Without its plugin the newer builder is not there, and docker complains at length. */
+static bool has_buildx(struct bawn_arena *a)
+{
+	static const char *const dirs[] = {"/usr/local/lib/docker", "/usr/local/libexec/docker",
+		"/usr/lib/docker", "/usr/libexec/docker"};
+	const char *home = bawn_path_home(a);
+
+	for (size_t i = 0; i <= sizeof(dirs) / sizeof(dirs[0]); i++) {
+		const char *path =
+			i < sizeof(dirs) / sizeof(dirs[0])
+				? bawn_arena_printf(a, "%s/cli-plugins/docker-buildx", dirs[i])
+			: home ? bawn_arena_printf(a, "%s/.docker/cli-plugins/docker-buildx", home)
+			       : NULL;
+
+		if (path && access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int build(struct bawn_arena *a, const struct bawn_image_options *o,
+	const struct bawn_image *im, const struct bawn_box_watch *watch, struct bawn_error *err)
 {
 	const char *words[] = {"build", "--file", im->dockerfile, "--tag", im->name, "--label",
 		BAWN_ENGINE_LABEL "=env", "--network", o->network ? o->network : "none",
@@ -182,6 +202,8 @@ static int build(const struct bawn_image_options *o, const struct bawn_image *im
 	}
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		argv[n++] = words[i];
+	if (!has_buildx(a))
+		c.env = "DOCKER_BUILDKIT=0";
 	if (o->no_cache)
 		argv[n++] = "--no-cache";
 	argv[n++] = "--";
@@ -208,7 +230,7 @@ int bawn_image_make(struct bawn_arena *a, const struct bawn_image_options *o,
 	memory = memory_of(a, ret, err);
 	if (!memory)
 		return -EIO;
-	r = build(o, ret, watch, err);
+	r = build(a, o, ret, watch, err);
 	if (r >= 0)
 		r = box_write(memory, ret->key, strlen(ret->key), err);
 	if (r < 0)

@@ -149,8 +149,9 @@ extern const struct cli_opt cli_vet_opts[];
 
 /* run_opts.c: what describes a run */
 extern const struct cli_opt cli_policy_opts[]; /* what becomes policy */
-extern const struct cli_opt cli_limit_opts[];  /* of that, what can differ from run to run in a box */
-extern const struct cli_opt cli_call_opts[];   /* what describes the call */
+extern const struct cli_opt
+	cli_limit_opts[];                    /* of that, what can differ from run to run in a box */
+extern const struct cli_opt cli_call_opts[]; /* what describes the call */
 /* Everything parsed, as the pipeline wants it. Output goes nowhere yet. */
 int cli_run_input(struct cli *cli, struct bawn_run_input *ret, struct bawn_error *err);
 /* --policy and --workspace alone, for verbs that run nothing */
@@ -206,6 +207,6 @@ void cli_explain_json_controls(struct bawn_buf *b, const struct bawn_explanation
 void cli_doctor_capabilities(struct cli *cli);
 
 /* cmd_*.c */
-extern const struct cli_cmd cli_cmd_run, cli_cmd_box, cli_cmd_guard, cli_cmd_explain, cli_cmd_doctor,
-	cli_cmd_policy, cli_cmd_audit, cli_cmd_inspect, cli_cmd_verify, cli_cmd_hook, cli_cmd_proxy,
-	cli_cmd_help, cli_cmd_version, cli_cmd_completion;
+extern const struct cli_cmd cli_cmd_run, cli_cmd_box, cli_cmd_guard, cli_cmd_explain,
+	cli_cmd_doctor, cli_cmd_policy, cli_cmd_audit, cli_cmd_inspect, cli_cmd_verify,
+	cli_cmd_hook, cli_cmd_proxy, cli_cmd_help, cli_cmd_version, cli_cmd_completion;

@@ -290,10 +290,11 @@ static void check_door(const struct bawn_backend *be, const struct state *before
 	if (make(be, plan, -1, &in, &missing, &err) < 0) {
 		ASSERT_EQ(err.kind, BAWN_ERR_UNSUPPORTED);
 		ASSERT_TRUE(strstr(err.msg, "net.egress"));
-		ASSERT_TRUE(be->tier == BAWN_TIER_LANDLOCK || strstr(err.msg, "redirect"));
+		ASSERT_TRUE(be->tier == BAWN_TIER_LANDLOCK || be->tier == BAWN_TIER_FAR ||
+			    strstr(err.msg, "redirect"));
 		return;
 	}
-	ASSERT_TRUE(be->tier != BAWN_TIER_LANDLOCK);
+	ASSERT_TRUE(be->tier != BAWN_TIER_LANDLOCK && be->tier != BAWN_TIER_FAR);
 	expect_listeners(in);
 	bawn_instance_drop_listeners(in);
 	ASSERT_EQ(in->n_listeners, 0);
@@ -545,7 +546,7 @@ BOTH(a_hit_limit_is_an_event_and_the_end)
 {
 	const struct bawn_backend *be;
 	const char *argv[] = {
-		"/bin/sh", "-c", "x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo $x", NULL};
+		"/bin/sh", "-c", "head -c 200000000 /dev/zero | tail -n 1 | wc -c", NULL};
 
 	EACH(be)
 	{

@@ -138,15 +138,20 @@ def _(t):
 @case(96, "what cannot be enforced does not run", "fs.write")
 def _(t):
     t.outside_ok()
-    for b in ("no-such-backend", "firecracker", "seatbelt"):
+    for b in ("no-such-backend", "seatbelt", "apple-container", "path", "noop"):
         refused(t, f"--backend {b}", ["--backend", b])
-    for text in ("level: vm\n", "network:\n  mode: allowlist\n  allow_hosts: ['*.org']\n"):
+    for b, program in (("firecracker", "firecracker"), ("nsjail", "nsjail"), ("docker", "docker"), ("bwrap", "bwrap")):
+        if not shutil.which(program):
+            refused(t, f"--backend {b}", ["--backend", b])
+    vm = t.tier in ("qemu", "firecracker")
+    for text in () if vm else ("level: vm\n", "isolation: maximum\n"):
         refused(t, repr(text), ["--policy", t.file(t.base + "/p.yaml", text)])
-    refused(t, "--level vm", ["--level", "vm"])
+    for text in ("network:\n  mode: allowlist\n  allow_hosts: ['*.org']\n",):
+        refused(t, repr(text), ["--policy", t.file(t.base + "/p.yaml", text)])
+    if not vm:
+        refused(t, "--level vm", ["--level", "vm"])
     if t.tier == "landlock":
         refused(t, "--net allowlist", ["--net", "allowlist", "--allow-host", "example.org"])
-    if not shutil.which("docker"):
-        refused(t, "--backend docker", ["--backend", "docker"])
     refused(t, "an unknown option", ["--no-such-option"])
     refused(t, "a path that does not exist", ["--rw", t.base + "/no-such"])
 

@@ -282,7 +282,7 @@ def _(t):
         t.attack(["fds", kind, n], errs={"EMFILE", "ENFILE"}, limits=("files",), opts=["--files", 64])
 
 
-@case(36, "too much memory, one process or many", "limit.memory")
+@case(36, "too much memory, one process or many", "limit.memory", serial=True)
 def _(t):
     errs = {"ENOMEM", "EAGAIN", "ENOSPC", "EPERM", "killed"}
     for act, n in (("memory", 256), ("memory-tree", 16), ("memfd", 256), ("shm-fill", 256), ("mlock", 128)):

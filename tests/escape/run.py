@@ -4,14 +4,16 @@
 The escape suite: attacks on the sandbox, each made for real. A case does the same act outside, where it must work
 (else it is skipped and counted), and inside, where it must fail as stated while the host's canary stays as it was.
 Every case runs for each identity (root, an ordinary user) and each tier (native, landlock) whose receipt claims the
-controls it is about. Speaks TAP. $BAWN is the program, $ESCAPE_PROBE the probe.
+controls it is about; behind the walls that others build, many cases share a run (batch.py). Speaks TAP. $BAWN is the program, $ESCAPE_PROBE the probe.
 """
 
 import argparse
 import concurrent.futures
+import json
 import os
 import pwd
 import queue
+import re
 import shutil
 import stat
 import subprocess
@@ -21,6 +23,7 @@ import time
 import threading
 import traceback
 
+import batch
 import lib
 import cases_fs     # noqa: F401  each registers its cases
 import cases_proc   # noqa: F401
@@ -35,6 +38,12 @@ import internet  # noqa: E402
 
 WORLDS = 3
 
+# Walls that others build. The acts of most cases are made in one run of each; of the others, those rows have a start of
+# their own that say most: the network, limits, what is left behind, refusals, two at once.
+QUICK = ("bwrap", "nsjail", "chroot")
+ADAPTERS = ("firecracker", "qemu", "gvisor", "docker", "podman", *QUICK)
+OWN = {"quick": {7, 24, 32, 36, 37, 38, 64, 92, 96, 97}, "container": {7, 37, 38, 64, 96, 97}, "vm": {37, 96, 97}}
+
 
 class Suite:
     def __init__(self, args):
@@ -44,13 +53,17 @@ class Suite:
                 sys.exit(f"Bail out! no {name} at '{path}': set $BAWN and $ESCAPE_PROBE")
         self.base = tempfile.mkdtemp(prefix="bawn-escape-", dir=args.dir)
         os.chmod(self.base, 0o755)
-        self.env = {k: os.environ[k] for k in ("BAWN_HOLE",) if k in os.environ}
+        self.env = {k: os.environ[k] for k in ("BAWN_HOLE", "DOCKER_HOST") if k in os.environ}
         self.probe = self.take(args.probe, "probe")
         self.bawn = None if self.outside_only else self.take(args.bawn, "bawn")
         for up in (".", ".."):  # the program with holes lies in another directory
-            door = os.path.join(os.path.dirname(args.bawn or ""), up, "bawn-egress")
-            if os.path.exists(door):
-                self.take(door, "bawn-egress")
+            for name in ("bawn-egress", "bawn-inside"):
+                path = os.path.join(os.path.dirname(args.bawn or ""), up, name)
+                if os.path.exists(path):
+                    self.take(path, name)
+            kernels = os.path.join(os.path.dirname(args.bawn or ""), up, "vm")
+            if os.path.isdir(kernels) and not os.path.lexists(self.base + "/vm"):
+                os.symlink(os.path.realpath(kernels), self.base + "/vm")
         self.worlds, self.idle = [], queue.LifoQueue()
         self.lock = threading.Lock()
         self.user = self.find_user()
@@ -103,9 +116,16 @@ class Suite:
     def ids(self, identity):
         return (0, 0) if identity == "root" else self.user
 
-    def box(self, case_, identity, tier):
-        self.number += 1
-        return lib.Box(self, f"{self.base}/{self.number:04d}", case_, identity, tier)
+    def box(self, case_, identity, tier, kind=lib.Box):
+        with self.lock:
+            self.number += 1
+            number = self.number
+        return kind(self, f"{self.base}/{number:04d}", case_, identity, tier)
+
+    @staticmethod
+    def drop(box):
+        box.close()
+        remove(box.base)
 
     def receipt(self, identity, tier):
         """The controls that this tier says are in force for this identity, or why there is no answer."""
@@ -114,6 +134,8 @@ class Suite:
             r = box.bawn("true", refused=True)
             if r.code != 0:
                 return None, f"'true' ends with {r}"
+            if r.json.get("backend") != tier:
+                return None, f"--backend {tier} ran behind '{r.json.get('backend')}'"
             walls = r.json.get("walls") or ""
             if tier == "landlock" and "namespace" in walls:
                 return None, f"--backend landlock ran behind another wall: {walls}"
@@ -131,11 +153,11 @@ class Suite:
         """(verdict, reason, notes): verdict is ok, skip or fail."""
         claimed, why = self.claims[identity, tier]
         if claimed is None:
-            return ("skip", f"no receipt from the {tier} tier", []) if why else ("fail", why, [])
+            return ("skip", f"no receipt from {tier}", []) if why else ("fail", why, [])
         if not self.outside_only:
             for ctl in c.controls:
                 if ctl not in claimed:
-                    return "skip", f"control {ctl} not claimed by {tier} tier", []
+                    return "skip", f"control {ctl} not claimed by {tier}", []
         box = None
         try:
             box = self.box(c, identity, tier)
@@ -157,8 +179,7 @@ class Suite:
             return "fail", "the case itself broke: " + traceback.format_exc().strip().replace("\n", " | "), []
         finally:
             if box:
-                box.close()
-                remove(box.base)
+                self.drop(box)
 
 
 def remove(path):
@@ -176,16 +197,19 @@ class Tap:
         self.n, self.i, self.shown = n, 0, shown
         self.lock = threading.Lock()
         self.count = {"ok": 0, "skip": 0, "fail": 0}
-        self.rows = {}
+        self.rows, self.why = {}, {}
         print(f"1..{n}", flush=True)
 
     def tell(self, row, name, verdict, reason, notes=()):
         with self.lock:
             self.i += 1
             self.count[verdict] += 1
-            self.rows.setdefault(row, {"ok": 0, "skip": 0, "fail": 0, "acts": 0})[verdict] += 1
-            self.rows[row]["acts"] += len(notes) if verdict != "fail" else 0
+            who, tier = re.search(r"\[(\w+)/([\w-]+)\]$", name).groups()
+            cell = self.rows.setdefault(row, {}).setdefault(tier, {"ok": 0, "skip": 0, "fail": 0})
+            cell[verdict] += 1
             reason = reason.replace("\n", " ").replace("#", "")
+            if row == 0 and verdict == "skip":
+                self.why[f"{who}/{tier}"] = reason
             line = f"{'not ok' if verdict == 'fail' else 'ok'} {self.i} - {name}"
             print(line + (f" # SKIP {reason}" if verdict == "skip" else ""))
             if verdict == "fail":
@@ -195,11 +219,18 @@ class Tap:
                 print(f"#   act skipped: {n}")
             sys.stdout.flush()
 
-    def summary(self):
-        print("# row   ok  skip  fail  acts skipped")
+    def summary(self, seen):
+        """A line per row, a column per wall: how many passed, + failed as !n, skipped as -n."""
+        tiers = sorted({t for r in self.rows.values() for t in r}, key=("native", "landlock", *ADAPTERS).index)
+        print("# row " + "".join(f"{t[:11]:>12}" for t in tiers))
         for row in sorted(self.rows):
-            r = self.rows[row]
-            print(f"# {row:3d} {r['ok']:5d} {r['skip']:5d} {r['fail']:5d} {r['acts']:5d}")
+            cells = [self.rows[row].get(t) for t in tiers]
+            text = [f"{c['ok']}" + (f" -{c['skip']}" if c["skip"] else "") + (f" !{c['fail']}" if c["fail"] else "")
+                    if c else "" for c in cells]
+            print(f"# {row:3d} " + "".join(f"{x:>12}" for x in text))
+        if seen:
+            with open(seen, "w") as f:
+                json.dump({"tiers": tiers, "rows": self.rows, "why": self.why}, f, indent=1)
         c = self.count
         print(f"# {c['ok']} passed, {c['fail']} failed, {c['skip']} skipped", flush=True)
 
@@ -214,7 +245,8 @@ def arguments():
     ap.add_argument("--row", action="append", type=int, help="only this row; may be repeated")
     ap.add_argument("--match", help="only cases whose title holds this text")
     ap.add_argument("--identity", choices=("root", "user"))
-    ap.add_argument("--tier", choices=("native", "landlock"))
+    ap.add_argument("--tier", choices=("native", "landlock", *ADAPTERS), action="append")
+    ap.add_argument("--seen", default=os.environ.get("BAWN_SEEN"), help="write what was seen to this file")
     ap.add_argument("--list", action="store_true")
     ap.add_argument("--outside-only", action="store_true", help="check only that every act works unconfined")
     ap.add_argument("--notes", action="store_true", help="show the acts that were skipped within a case")
@@ -229,73 +261,120 @@ def arguments():
 
 
 def chosen(args):
+    """(identities, tiers that run case by case, adapters, cases)"""
     identities = [args.identity] if args.identity else ["root", "user"] if os.geteuid() == 0 else ["user"]
     if os.geteuid() != 0 and "root" in identities:
         sys.exit("Bail out! --identity root needs root")
-    tiers = [args.tier] if args.tier else ["native", "landlock"]
+    tiers = args.tier or ["native", "landlock", *ADAPTERS]
+    ours = [t for t in tiers if t not in ADAPTERS]
+    others = [] if args.outside_only else [t for t in tiers if t in ADAPTERS]
     if args.outside_only:
-        tiers = tiers[:1]
-    todo = []
-    for c in sorted(lib.CASES, key=lambda c: c.row):
-        if (args.row and c.row not in args.row) or (args.match and args.match not in c.title):
-            continue
-        todo += [(c, i, t) for i in identities if i in c.identities for t in tiers if t in c.tiers]
-    return identities, tiers, todo
+        ours = ours[:1]
+    cases = [c for c in sorted(lib.CASES, key=lambda c: c.row)
+             if not (args.row and c.row not in args.row) and not (args.match and args.match not in c.title)]
+    return identities, ours, others, cases
+
+
+def own_rows(adapter):
+    kind = "quick" if adapter in QUICK else "vm" if adapter in ("qemu", "firecracker") else "container"
+    return OWN[kind]
 
 
 def main():
     args = arguments()
-    identities, tiers, todo = chosen(args)
     if args.list:
         for c in sorted(lib.CASES, key=lambda c: c.row):
             print(f"r{c.row:02d} {c.title} ({', '.join(c.controls)})")
         return 0
     suite = Suite(args)
     try:
-        return play(suite, args, identities, tiers, todo)
+        return Play(suite, args).all()
     finally:
         suite.close()
         remove(suite.base)
 
 
-def play(suite, args, identities, tiers, todo):
-    receipts = [] if args.outside_only else [(i, t) for i in identities for t in tiers]
-    tap = Tap(len(todo) + len(receipts), args.notes)
-    abi = subprocess.run([suite.probe, "landlock"], capture_output=True, text=True).returncode == 0
-    for i in identities:
-        for t in tiers:
+class Play:
+    """Receipts, then our own tiers case by case, then the adapters, many acts at a time."""
+
+    def __init__(self, suite, args):
+        self.suite, self.args = suite, args
+        self.identities, self.ours, self.others, self.cases = chosen(args)
+        self.enough = threading.Event()
+
+    def all(self):
+        suite, args = self.suite, self.args
+        abi = subprocess.run([suite.probe, "landlock"], capture_output=True, text=True).returncode == 0
+        receipts = [] if args.outside_only else [(i, t) for i in self.identities for t in (*self.ours, *self.others)]
+        for i, t in [(i, t) for i in self.identities for t in (*self.ours, *self.others)]:
             suite.claims[i, t] = (set(), "") if args.outside_only else suite.receipt(i, t)
-    for i, t in receipts:
-        claimed, why = suite.claims[i, t]
-        verdict = "ok" if claimed else "fail" if t == "native" or abi else "skip"
-        tap.tell(0, f"r00 receipt [{i}/{t}]", verdict, why)
-        if claimed:
-            print(f"# {i}/{t} claims {' '.join(sorted(claimed))}")
+        todo = [(c, i, t) for c in self.cases for i in self.identities if i in c.identities for t in self.ours
+                if t in c.tiers]
+        there = [(i, t) for i in self.identities for t in self.others if suite.claims[i, t][0]]
+        far = [(c, i, t) for i, t in there for c in self.cases if i in c.identities and "native" in c.tiers]
+        self.tap = Tap(len(todo) + len(far) + len(receipts), args.notes)
+        for i, t in receipts:
+            claimed, why = suite.claims[i, t]
+            verdict = "ok" if claimed else "fail" if t == "native" or (t == "landlock" and abi) else "skip"
+            self.tap.tell(0, f"r00 receipt [{i}/{t}]", verdict, why)
+            if claimed:
+                print(f"# {i}/{t} claims {' '.join(sorted(claimed))}")
+        self.parallel(todo)
+        for i in self.identities:
+            self.adapters(i, [t for who, t in there if who == i])
+        self.tap.summary(args.seen)
+        return 1 if self.tap.count["fail"] else 0
 
-    enough = threading.Event()
-
-    def one(job):
+    def one(self, job):
         c, i, t = job
-        if enough.is_set():
+        if self.enough.is_set():
             return
         began = time.monotonic()
-        verdict, reason, notes = suite.run(c, i, t)
-        if args.times:
+        verdict, reason, notes = self.suite.run(c, i, t)
+        if self.args.times:
             notes = [*notes, f"took {time.monotonic() - began:.1f} s"]
-        name = f"r{c.row:02d} {c.title} [{i}/{t}]"
-        tap.tell(c.row, name, verdict, reason, notes)
-        if args.first and verdict == "fail" and name not in args.known:
-            enough.set()
+        self.tell(c, i, t, verdict, reason, notes)
 
-    # what takes longest begins first
-    shared = sorted((j for j in todo if not j[0].serial), key=lambda j: not j[0].slow)
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        list(pool.map(one, shared))
-    for job in todo:
-        if job[0].serial:
-            one(job)
-    tap.summary()
-    return 1 if tap.count["fail"] else 0
+    def tell(self, c, i, t, verdict, reason, notes):
+        name = f"r{c.row:02d} {c.title} [{i}/{t}]"
+        self.tap.tell(c.row, name, verdict, reason, notes)
+        if self.args.first and verdict == "fail" and name not in self.args.known:
+            self.enough.set()
+
+    def parallel(self, todo):
+        # what takes longest begins first
+        shared = sorted((j for j in todo if not j[0].serial), key=lambda j: not j[0].slow)
+        with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
+            list(pool.map(self.one, shared))
+        for job in todo:
+            if job[0].serial:
+                self.one(job)
+
+    def adapters(self, identity, adapters):
+        if not adapters:
+            return
+        cases = [c for c in self.cases if identity in c.identities and "native" in c.tiers]
+        recorded, own = batch.record(self.suite, identity, cases)
+        try:
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                list(pool.map(lambda t: self.adapter(identity, t, recorded), adapters))
+        finally:
+            for _, b, _ in recorded:
+                self.suite.drop(b)
+        self.parallel([(c, identity, t) for c in own for t in adapters if c.row in own_rows(t)])
+        for t in adapters:
+            for c in own:
+                if c.row not in own_rows(t):
+                    self.tell(c, identity, t, "skip", f"needs runs of its own, which are made behind native and not {t}", [])
+
+    def adapter(self, identity, t, recorded):
+        home = self.suite.box(None, identity, t)
+        try:
+            took = batch.play(home, t, recorded, self.suite.claims[identity, t][0],
+                              lambda c, *how: self.tell(c, identity, t, *how))
+            print(f"# {identity}/{t}: {sum(len(b.list) for _, b, _ in recorded)} acts in {took:.1f} s", flush=True)
+        finally:
+            self.suite.drop(home)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@
 #include "backend/inside/handover.h"
 #include "backend/native/hole.h"
 #include "backend/native/seccomp.h"
+#include "backend/near/near.h"
 #include "base/cleanup.h"
 #include "base/libexec.h"
 #include "base/sys.h"
@@ -32,24 +33,20 @@ static struct bawn_far *far_of(struct bawn_instance *in)
 int bawn_far_find(
 	const char *program, const char *remedy, char *dst, size_t size, struct bawn_error *err)
 {
-	static const char usual[] = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-	const char *env = getenv("PATH"); /* NOLINT(concurrency-mt-unsafe): nobody changes it */
-	const char *const lists[] = {env ? env : "", usual};
+	const struct bawn_tool like = {.program = program, .remedy = remedy};
 
-	if (*program == '/') {
-		(void)snprintf(dst, size, "%s", program);
-		if (access(dst, X_OK) == 0)
-			return 0;
-	}
-	for (size_t i = 0; *program != '/' && i < 2; i++)
-		for (const char *p = lists[i]; *p; p += strcspn(p, ":"), p += *p == ':')
-			if (*p == '/' &&
-				(size_t)snprintf(dst, size, "%.*s/%s", (int)strcspn(p, ":"), p,
-					program) < size &&
-				access(dst, X_OK) == 0)
-				return 0;
-	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP, "'%s' is not installed; %s",
-		program, remedy);
+	if (*program != '/' || access(program, X_OK) < 0)
+		return bawn_near_find(&like, dst, size, err);
+	(void)snprintf(dst, size, "%s", program);
+	return 0;
+}
+
+int bawn_far_probe(const struct bawn_backend *be, const struct bawn_far_tool *tool,
+	struct bawn_probe *ret, struct bawn_error *err)
+{
+	const struct bawn_tool like = {.program = tool->program, .remedy = tool->remedy};
+
+	return bawn_near_probe(be, &like, NULL, ret, err);
 }
 
 /* ---- prepare ---- */
@@ -109,6 +106,8 @@ static int encode(struct bawn_far *f, struct bawn_buf *out, struct bawn_error *e
 
 	if (r < 0)
 		return r;
+	if (f->tool->as_user) /* whatever its number is there */
+		init.uid = init.gid = 0;
 	if (!HOLE("guards"))
 		bawn_seccomp_notify(bawn_broker_mode(f->link.plan), &init.notify);
 	bawn_handover_encode(&init, out);
@@ -161,8 +160,10 @@ static int start_pump(struct bawn_far *f, const int stdio[3], struct bawn_error 
 		return r;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a socket pair: %m");
-	start.stream = ours = pair[0];
-	start.job.stream = theirs = pair[1];
+	ours = pair[0];
+	theirs = pair[1];
+	start.stream = ours;
+	start.job.stream = theirs;
 	start.plan = &plan;
 	r = bawn_strlist_add(f->arena, &argv, start.job.program);
 	if (r < 0)

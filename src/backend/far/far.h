@@ -45,6 +45,7 @@ struct bawn_far_tool {
 				 inherited under its number */
 	bool hosted;          /* build() has started it, on `stream`; whoever embeds struct
 				 bawn_far ends it after bawn_far_destroy() */
+	bool as_user;         /* the bridge is started as the user that the command is to be */
 	bool no_inside;       /* it needs no bawn-inside: job->inside is NULL */
 	int setup_ms;         /* how long it may take until the wall stands; 0: the usual */
 
@@ -90,6 +91,10 @@ void bawn_far_destroy(struct bawn_instance *in);
 /* Find a program: its absolute path in `dst`, or BAWN_ERR_UNSUPPORTED with the remedy. */
 int bawn_far_find(
 	const char *program, const char *remedy, char *dst, size_t size, struct bawn_error *err);
+
+/* Probe by doing: the version from "PROGRAM --version", then a wall around nothing with `be`. */
+int bawn_far_probe(const struct bawn_backend *be, const struct bawn_far_tool *tool,
+	struct bawn_probe *ret, struct bawn_error *err);
 
 /* ---- the pump (pump.c) ---- */
 

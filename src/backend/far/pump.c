@@ -23,6 +23,7 @@
 #include "backend/far/far.h"
 #include "backend/far/frame.h"
 #include "backend/far/transfer.h"
+#include "backend/native/proctree.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/sys.h"
@@ -32,6 +33,7 @@
 #define IDLE_MS    3000       /* after a kill: how long no change may come back … */
 #define RETURN_MS  60000      /* … and how long all of them may take */
 #define LEAVE_MS   5000       /* for the tool to end when everything inside has */
+#define ORPHANS_MS 1000       /* for what follows the tool by itself when that is killed */
 #define DENIED_MAX 2000u
 #define SAID_MAX   4096
 #define INPUT_MAX  8192u
@@ -87,22 +89,38 @@ static void report(void *data, uint32_t control, const char *text)
 
 /* ---- the end ---- */
 
+/* Orphans of the tool come to us; 0 when neither it nor they are left. */
 static int await_tool(struct pump *p, int ms)
 {
 	int64_t stop = bawn_now_ms() + ms;
 	const struct timespec nap = {.tv_nsec = 1000000};
 
-	while (p->tool > 0) {
-		pid_t pid = waitpid(p->tool, NULL, WNOHANG);
+	for (;;) {
+		pid_t pid = waitpid(-1, NULL, WNOHANG | __WALL);
 
-		if (pid == p->tool || (pid < 0 && errno == ECHILD))
+		if (pid > 0 && pid == p->tool)
 			p->tool = 0;
-		else if (bawn_now_ms() > stop)
+		if (pid < 0 && errno == ECHILD)
+			return 0;
+		if (pid == 0 && bawn_now_ms() > stop)
 			return -ETIMEDOUT;
-		else
+		if (pid == 0)
 			(void)nanosleep(&nap, NULL);
 	}
-	return 0;
+}
+
+/* The tool and whatever it has left behind. */
+static void kill_tool(struct pump *p)
+{
+	struct bawn_proctree tree;
+
+	if (p->tool > 0)
+		(void)kill(p->tool, SIGKILL);
+	if (await_tool(p, ORPHANS_MS) == 0 || bawn_proctree_init(&tree, false) < 0)
+		return;
+	(void)bawn_proctree_kill(&tree, LEAVE_MS);
+	bawn_proctree_done(&tree);
+	(void)await_tool(p, LEAVE_MS);
 }
 
 static void finish(struct pump *p, int leave_ms) __attribute__((noreturn));
@@ -111,11 +129,8 @@ static void finish(struct pump *p, int leave_ms)
 	p->files = bawn_transfer_free(p->files); /* an unfinished file goes */
 	if (p->stream >= 0)
 		(void)close(p->stream);
-	if (leave_ms == 0 || await_tool(p, leave_ms) < 0) {
-		if (p->tool > 0)
-			(void)kill(p->tool, SIGKILL);
-		(void)await_tool(p, LEAVE_MS);
-	}
+	if (leave_ms == 0 || await_tool(p, leave_ms) < 0)
+		kill_tool(p);
 	_exit(0);
 }
 
@@ -567,6 +582,7 @@ static void settle(struct pump *p, struct bawn_pump_start *s)
 	for (int sig = 1; sig < NSIG; sig++)
 		(void)sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	(void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	(void)bawn_setsid(); /* a terminal's signals are for the host process to pass on */
 	p->ctl = lift(s->ctl);
 	p->stream = lift(s->stream);

@@ -246,7 +246,7 @@ int bawn_transfer_take(struct bawn_transfer *t, const struct bawn_frame *f, stru
 		return 0;
 	}
 	if (bawn_entry_get(f, &e) < 0 || e.root >= t->tree.n_roots ||
-		t->entries++ > BAWN_TREE_NODES * 2u)
+		t->entries++ > BAWN_TREE_NODES * (size_t)2)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -EPROTO,
 			"the sandbox sent changes that make no sense; the rest is not applied");
 	return bawn_apply_entry(t, &e, err);

@@ -178,6 +178,22 @@ bool bawn_node_same(const struct bawn_node *n, const struct stat *st)
 
 /* ---- places ---- */
 
+/* Not by way of /proc inside: it may belong to another pid namespace. */
+static int open_root(const struct bawn_tree *t, uint16_t root, int flags)
+{
+	int fd = openat(t->roots[root], ".", flags | O_CLOEXEC);
+	char self[64];
+
+	if (fd >= 0 || errno != ENOTDIR)
+		return fd;
+	if (flags & O_PATH)
+		return fcntl(t->roots[root], F_DUPFD_CLOEXEC, 3);
+	if (!t->host)
+		return open(bawn_root_at(t->plan, root)->dst, flags | O_CLOEXEC | O_NOFOLLOW);
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", t->roots[root]);
+	return open(self, flags | O_CLOEXEC);
+}
+
 int bawn_tree_open(const struct bawn_tree *t, uint16_t root, const char *path, uint64_t flags)
 {
 	int fd;
@@ -185,14 +201,7 @@ int bawn_tree_open(const struct bawn_tree *t, uint16_t root, const char *path, u
 	if (root >= t->n_roots || t->roots[root] < 0)
 		return -ENOENT;
 	if (!*path) {
-		char self[64];
-
-		if (flags & O_PATH) {
-			fd = fcntl(t->roots[root], F_DUPFD_CLOEXEC, 3);
-			return fd < 0 ? -errno : fd;
-		}
-		(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", t->roots[root]);
-		fd = open(self, (int)(flags & ~(uint64_t)O_NOFOLLOW) | O_CLOEXEC);
+		fd = open_root(t, root, (int)flags);
 	} else {
 		fd = bawn_openat2(t->roots[root], path, flags | O_CLOEXEC | O_NOFOLLOW, STAY);
 		/* inside, nobody else is there when we look */
@@ -277,8 +286,11 @@ static int look_at(const struct look *l, const char *name, struct bawn_error *er
 			BAWN_FRAME_PATH);
 	if (!l->wanted(l->t->plan, l->root, inside))
 		return 0;
-	if (fstatat(l->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0; /* gone since, or not ours to look at */
+	if (fstatat(l->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (l->t->host || errno == ENOENT)
+			return 0; /* gone since, or not ours to look at */
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot look at '%s': %m", inside);
+	}
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))
 		return 0;
 	n = bawn_tree_add(l->t, l->root, path, (size_t)len);
@@ -303,8 +315,11 @@ int bawn_tree_expand(
 	/* inside, all of it is the command's, which may have locked it */
 	if (l.fd == -EACCES && !t->host && bawn_tree_unlock(t, &t->v[i]) == 0)
 		l.fd = bawn_tree_open(t, l.root, l.dir, O_RDONLY | O_DIRECTORY);
-	if (l.fd < 0) /* gone since, or not ours to look into: nor is it inside */
+	if (l.fd < 0 && t->host) /* gone since, or not ours to look into: nor is it inside */
 		return 0;
+	if (l.fd < 0) /* what is in it must not be taken for deleted */
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, l.fd, "cannot look into '%.200s'", t->v[i].path);
 	d = fdopendir(l.fd);
 	if (!d) {
 		(void)close(l.fd);

@@ -194,7 +194,7 @@ static int start_init(struct bridge *b, struct bawn_error *err)
 {
 	unsigned long flags = SIGCHLD | (b->b->flags & BAWN_BRIDGE_PIDS ? CLONE_NEWPID : 0u) |
 			      (b->b->flags & BAWN_BRIDGE_MOUNTS ? CLONE_NEWNS : 0u);
-	int ends[3], pair[2];
+	int ends[3] = {-1, -1, -1}, pair[2];
 
 	if (make_pipes(b, ends) < 0 ||
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -377,35 +377,42 @@ static void end_init(struct bridge *b)
 	}
 }
 
+/* Wait for anything, and deal with it. */
+static int round_trip(struct bridge *b)
+{
+	struct pollfd fds[5] = {{.fd = b->b->in, .events = POLLIN},
+		{.fd = b->sock, .events = POLLIN},
+		{.fd = b->input.len ? b->stdio[0] : -1, .events = POLLOUT}};
+	int r = 0;
+
+	for (int i = 1; i < 3; i++)
+		fds[2 + i] = (struct pollfd){
+			.fd = b->under_way[i - 1] < BAWN_FRAME_WINDOW ? b->stdio[i] : -1,
+			.events = POLLIN};
+	if (poll(fds, 5, -1) < 0 && errno != EINTR)
+		return -errno;
+	if (fds[0].revents)
+		r = read_stream(b);
+	for (int i = 1; i < 3; i++)
+		if (fds[2 + i].revents)
+			read_output(b, i);
+	if (fds[2].revents)
+		write_input(b);
+	if (fds[1].revents)
+		hear_init(b);
+	if (b->sock < 0 && b->pid > 0)
+		end_init(b);
+	if (r == 0)
+		r = flush(b, &b->out);
+	return r;
+}
+
 static int run(struct bridge *b)
 {
 	int r = 0;
 
-	while (r == 0 && (b->sock >= 0 || b->stdio[1] >= 0 || b->stdio[2] >= 0)) {
-		struct pollfd fds[5] = {{.fd = b->b->in, .events = POLLIN},
-			{.fd = b->sock, .events = POLLIN},
-			{.fd = b->input.len ? b->stdio[0] : -1, .events = POLLOUT}};
-
-		for (int i = 1; i < 3; i++)
-			fds[2 + i] = (struct pollfd){
-				.fd = b->under_way[i - 1] < BAWN_FRAME_WINDOW ? b->stdio[i] : -1,
-				.events = POLLIN};
-		if (poll(fds, 5, -1) < 0 && errno != EINTR)
-			return -errno;
-		if (fds[0].revents)
-			r = read_stream(b);
-		for (int i = 1; i < 3; i++)
-			if (fds[2 + i].revents)
-				read_output(b, i);
-		if (fds[2].revents)
-			write_input(b);
-		if (fds[1].revents)
-			hear_init(b);
-		if (b->sock < 0 && b->pid > 0)
-			end_init(b);
-		if (r == 0)
-			r = flush(b, &b->out);
-	}
+	while (r == 0 && (b->sock >= 0 || b->stdio[1] >= 0 || b->stdio[2] >= 0))
+		r = round_trip(b);
 	return r;
 }
 
@@ -439,28 +446,28 @@ static int prepare(struct bridge *b, struct bawn_error *err)
 	return r < 0 ? r : await_init(b, err);
 }
 
-int bawn_bridge_main(const struct bawn_bridge *how)
+int bawn_bridge_main(const struct bawn_bridge *b)
 {
-	struct bridge b = {.b = how, .sock = -1, .stdio = {-1, -1, -1}};
+	struct bridge s = {.b = b, .sock = -1, .stdio = {-1, -1, -1}};
 	struct bawn_error err = {0};
 
 	(void)prctl(PR_SET_DUMPABLE, 0); /* the command may be the same user */
 	(void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-	b.arena = bawn_arena_new(); /* lives as long as we do */
-	b.piece = malloc(PIECE);
-	if (!b.arena || !b.piece || bawn_frame_reader_init(&b.reader, true) < 0 || greet(&b) < 0)
+	s.arena = bawn_arena_new(); /* lives as long as we do */
+	s.piece = malloc(PIECE);
+	if (!s.arena || !s.piece || bawn_frame_reader_init(&s.reader, true) < 0 || greet(&s) < 0)
 		return FAILED;
-	if (prepare(&b, &err) < 0) {
-		end_init(&b);
-		return complain(&b, &err);
+	if (prepare(&s, &err) < 0) {
+		end_init(&s);
+		return complain(&s, &err);
 	}
-	if (run(&b) < 0) { /* the host is gone: so is everything */
-		end_init(&b);
+	if (run(&s) < 0) { /* the host is gone: so is everything */
+		end_init(&s);
 		return FAILED;
 	}
-	end_init(&b);
-	if (bawn_arrival_return(&b.files, &b.out, flush, &b, &err) < 0)
+	end_init(&s);
+	if (bawn_arrival_return(&s.files, &s.out, flush, &s, &err) < 0)
 		return FAILED;
-	bawn_frame_put(&b.out, BAWN_FRAME_DONE, 0, NULL, 0);
-	return flush(&b, &b.out) < 0 ? FAILED : 0;
+	bawn_frame_put(&s.out, BAWN_FRAME_DONE, 0, NULL, 0);
+	return flush(&s, &s.out) < 0 ? FAILED : 0;
 }

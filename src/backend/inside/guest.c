@@ -17,6 +17,7 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/reboot.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -319,6 +320,13 @@ static int loopback_up(void)
 	return s < 0 || ioctl(s, SIOCSIFFLAGS, &ifr) < 0 ? -errno : 0;
 }
 
+/* Nothing that is started from here on can ever have them. */
+static void drop_bounding(void)
+{
+	for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
+		;
+}
+
 /* For the bridge, when it knows the plan: a root with everything at the host's paths, and from that
  * the command's root, as native makes it. */
 static int make_root(const struct bawn_plan *plan, void *data, struct bawn_error *err)
@@ -333,6 +341,7 @@ static int make_root(const struct bawn_plan *plan, void *data, struct bawn_error
 	if (sethostname(plan->hostname, strlen(plan->hostname)) < 0 || chdir(ROOT) < 0 ||
 		mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 || chdir("/") < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot change the root: %m");
+	drop_bounding();
 	return bawn_wall_root(plan, err);
 }
 

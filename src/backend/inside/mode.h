@@ -25,3 +25,5 @@ int bawn_inside_files(char *const *argv);
 int bawn_inside_guest(char *const *argv);
 /* wait.c: the first process of a box: reaps, until it is told to end. */
 int bawn_inside_wait(char *const *argv);
+/* exec.c: on the host, start a stage in a box. */
+int bawn_inside_exec(char *const *argv);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -117,7 +118,7 @@ static int step_descriptors(struct state *s, struct bawn_error *err)
 		if (dup2(fds[i], i) < 0)
 			return bawn_fail(
 				err, BAWN_ERR_BACKEND, -errno, "cannot move descriptors: %m");
-	if (!HOLE("closefds") && close_range(SOCK_FD + 1, ~0u, 0) < 0)
+	if (!HOLE("closefds") && close_range(SOCK_FD + 1, INT_MAX, 0) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot close descriptors: %m");
 	return 0;
 }
@@ -565,7 +566,9 @@ static uint64_t scratch_usage(const struct state *s)
 {
 	if (s->in->scratch)
 		return bawn_scratch_usage(s->in->scratch, s->plan->limits.disk);
-	return s->plan->tier == BAWN_TIER_NEAR ? bawn_wall_outer_scratch(s->plan) : 0;
+	return s->plan->tier == BAWN_TIER_NEAR || s->plan->tier == BAWN_TIER_FAR
+		       ? bawn_wall_outer_scratch(s->plan)
+		       : 0;
 }
 
 static int look(struct state *s)

@@ -259,34 +259,14 @@ static int tighten(const char *path, uint64_t attrs, struct bawn_error *err)
 	return 0;
 }
 
-/* A place that is no mount of its own: bound over itself, then read-only. Nothing was bound below
- * it, or it would be a mount. */
-static int seal(const char *path, struct bawn_error *err)
+/* A place that is no mount of its own: bound over itself. Nothing was bound below it, or it would
+ * be a mount. */
+static int seal(const char *path, uint64_t attrs, struct bawn_error *err)
 {
-	_cleanup_close_ int tree = bawn_mount_clone(AT_FDCWD, path, MOUNT_ATTR_RDONLY);
+	_cleanup_close_ int tree = bawn_mount_clone(AT_FDCWD, path, attrs);
 
 	if (tree < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot protect '%s'", path);
-	return attach(tree, path, err);
-}
-
-/* Where an engine's private directory is inside, there is an empty file without any permission. */
-#define NOTHING "/.bawn/none"
-
-/* Something to be hidden that was not there when its mounts were made. */
-static int cover(const char *path, struct bawn_error *err)
-{
-	static const char *const nothing[] = {"mode", "0", "size", "4k", NULL};
-	const unsigned attrs = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC;
-	_cleanup_close_ int tree = -1;
-	struct stat st;
-
-	if (lstat(path, &st) < 0 || S_ISLNK(st.st_mode) || !(st.st_mode & 0777))
-		return 0; /* gone, a mere name, or covered already */
-	tree = S_ISDIR(st.st_mode) ? bawn_mount_new("tmpfs", nothing, attrs, err)
-				   : bawn_mount_clone(AT_FDCWD, NOTHING, attrs);
-	if (tree < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot hide '%s'", path);
+		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot bind '%s'", path);
 	return attach(tree, path, err);
 }
 
@@ -311,9 +291,8 @@ static int check_mount(struct view *v, const char *path, struct bawn_error *err)
 	if (fd < 0 || fstatvfs(fd, &st) < 0) /* below a cover, or not there: nobody gets to it */
 		return 0;
 	if (m->kind == BAWN_MNT_RO && !(st.f_flag & ST_RDONLY)) {
-		/* engines do not reach below a bind, and a box is older than some of the plan */
-		if (!v->power ||
-			(tighten(path, MOUNT_ATTR_RDONLY, NULL) < 0 && seal(path, err) < 0))
+		/* engines do not reach below a bind */
+		if (!v->power || tighten(path, MOUNT_ATTR_RDONLY, NULL) < 0)
 			return bawn_fail(
 				err, BAWN_ERR_BACKEND, -EPERM, "'%s' is not read-only", path);
 	}
@@ -334,6 +313,11 @@ static int check_bind(struct view *v, const struct bawn_mount *m, struct bawn_er
 		return m->optional ? 0
 				   : bawn_fail(err, BAWN_ERR_BACKEND, -errno,
 					     "'%s' is not there: %m", m->dst);
+	/* a box is older than some of the plan: what it shows at its own place can still be bound
+	 */
+	if (!(st.stx_attributes & STATX_ATTR_MOUNT_ROOT) && v->power && m->src &&
+		!strcmp(m->src, m->dst))
+		return seal(m->dst, m->kind == BAWN_MNT_RO ? MOUNT_ATTR_RDONLY : 0, err);
 	if (!(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -EPERM, "'%s' is no mount of its own", m->dst);
@@ -415,6 +399,18 @@ static int hide_rest(const struct bawn_plan *plan, struct bawn_error *err)
 	return 0;
 }
 
+/* Sockets of other runs in the same box are in there. */
+static int hide_own(struct bawn_error *err)
+{
+	static const char *const nothing[] = {"mode", "0", "size", "4k", NULL};
+	_cleanup_close_ int tree = -1;
+
+	if (access(BAWN_OUTER_DIR, F_OK) < 0)
+		return 0;
+	tree = bawn_mount_new("tmpfs", nothing, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, err);
+	return tree < 0 ? tree : attach(tree, BAWN_OUTER_DIR, err);
+}
+
 static int finish_mounts(const struct bawn_plan *plan, struct bawn_error *err)
 {
 	int r = 0;
@@ -422,10 +418,10 @@ static int finish_mounts(const struct bawn_plan *plan, struct bawn_error *err)
 	for (size_t i = 0; r == 0 && i < plan->n_mounts; i++)
 		if (plan->mounts[i].kind == BAWN_MNT_SCRATCH)
 			r = limit_inodes(plan, plan->mounts[i].dst, err);
-		else if (plan->mounts[i].kind == BAWN_MNT_HIDE && access(NOTHING, F_OK) == 0)
-			r = cover(plan->mounts[i].dst, err);
 	if (r == 0)
 		r = hide_rest(plan, err);
+	if (r == 0)
+		r = hide_own(err);
 	if (r == 0)
 		r = finish_proc(plan, err);
 	return r < 0 ? r : finish_pts(err);

@@ -105,8 +105,8 @@ static void run_clean(const char *const *argv)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		for (int fd = 0; fd < 3; fd++) /* the lowest numbers that are free */
-			(void)open("/dev/null", O_RDWR);
+		for (int fd = 0; fd < 3; fd++) /* the lowest numbers that are free; for exec */
+			(void)open("/dev/null", O_RDWR); /* NOLINT(android-cloexec-open) */
 		(void)sigemptyset(&none);
 		(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 		/* the host's environment: it says where an engine is */

@@ -56,6 +56,9 @@ int bawn_wall_network_here(
 int bawn_wall_listen(const struct bawn_plan *plan, int *fds, struct bawn_error *err);
 
 /* outer.c: the wall of BAWN_TIER_NEAR, which somebody else has begun. */
+/* Where an engine binds the run's or box's private directory; out of sight before the command runs.
+ */
+#define BAWN_OUTER_DIR "/.bawn"
 enum bawn_ns {
 	BAWN_NS_PID,
 	BAWN_NS_MNT,
@@ -67,8 +70,7 @@ enum bawn_ns {
 void bawn_namespaces(uint64_t ret[BAWN_NS_COUNT]);
 /* Refuses unless pid, mount and ipc namespaces are not those of the host process and we are the
  * first in ours, or `shared` says that we are one of several. */
-int bawn_wall_outer_check(
-	const uint64_t host[BAWN_NS_COUNT], bool shared, struct bawn_error *err);
+int bawn_wall_outer_check(const uint64_t host[BAWN_NS_COUNT], bool shared, struct bawn_error *err);
 /*
  * Get the right to finish the wall: that of the tool's own namespaces, or else new user, mount and
  * network namespaces. *ret_power is false when neither can be had; that is no error.

@@ -104,6 +104,7 @@ int bawn_engine_explain(
 	static const char *const full[] = {"no space left on device", "disk quota exceeded", NULL};
 	static const char *const runtime[] = {
 		"unknown or invalid runtime", "runtime not found", "is not a valid runtime", NULL};
+	static const char *const subids[] = {"/etc/subuid", "newuidmap", NULL};
 	static const char *const hybrid[] = {"cgroups in hybrid mode not supported", NULL};
 	static const char *const gone[] = {"no such container", "is not running",
 		"can only create exec sessions on running containers", NULL};
@@ -132,6 +133,11 @@ int bawn_engine_explain(
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"%s knows no runtime '%s' (enforcement.docker.runtime)", engine,
 			plan->backend.engine_runtime);
+	if (says(said, subids))
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"%s needs subordinate ids for this user: 'usermod --add-subuids 100000-165535 "
+			"--add-subgids 100000-165535 USER'",
+			engine);
 	if (says(said, hybrid))
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"this host has control groups of both kinds, with which crun does not work; "
@@ -192,8 +198,11 @@ static int engine_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	struct engine_instance *e = of(in);
 	int r = bawn_engine_check(plan, err);
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
 		e->stdio[i] = stdio[i] < 0 ? -1 : fcntl(stdio[i], F_DUPFD_CLOEXEC, 3);
+		if (stdio[i] >= 0 && e->stdio[i] < 0 && r >= 0)
+			r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "descriptor %d: %m", stdio[i]);
+	}
 	e->plan = plan;
 	return r < 0 ? r : bawn_near_prepare(in, &engine_of(in)->tool, plan, e->stdio, err);
 }

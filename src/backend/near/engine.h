@@ -16,7 +16,7 @@ enum bawn_engine_kind {
 };
 
 /* Where our files are inside: the run's private directory, and the stage in it. */
-#define BAWN_ENGINE_DIR    "/.bawn"
+#define BAWN_ENGINE_DIR    BAWN_OUTER_DIR
 #define BAWN_ENGINE_INSIDE BAWN_ENGINE_DIR "/inside"
 /* What tells our containers and images from others: the label, with the run's or box's name. */
 #define BAWN_ENGINE_LABEL "dev.bawn"
@@ -28,6 +28,8 @@ struct bawn_engine_host {
 	uint64_t files,
 		procs; /* our own hard limits: an engine without privilege cannot raise them */
 	const char *runtime; /* "": the engine's own choice */
+	const char *socket;  /* of the daemon, when it can be asked without the engine's program; or
+				NULL */
 	bool keep_id;        /* the engine runs in a user namespace of the caller (podman) */
 };
 
@@ -70,6 +72,7 @@ int bawn_engine_explain(
 /* engine_tool.c: one command of the engine, to its end. */
 struct bawn_engine_call {
 	const char *const *argv; /* argv[0] is looked for along PATH */
+	const char *env;         /* NULL, or a variable that it gets besides ours */
 	const void *input;       /* its standard input, or NULL */
 	size_t input_len;
 	int timeout_ms;

@@ -258,7 +258,9 @@ static int add_device(const struct line *l, const struct bawn_mount *m, struct b
  * becomes a place of its own there. */
 static int add_symlink(const struct line *l, const struct bawn_mount *m, struct bawn_error *err)
 {
-	return l->job->plan->backend.image && !strcmp(m->src, "/tmp") ? add_tmpfs(l, m, err) : 0;
+	struct bawn_mount own = {.kind = BAWN_MNT_SCRATCH, .dst = m->dst};
+
+	return l->job->plan->backend.image && !strcmp(m->src, "/tmp") ? add_tmpfs(l, &own, err) : 0;
 }
 
 static int add_mount(struct line *l, const struct bawn_mount *m, struct bawn_error *err)
@@ -490,8 +492,7 @@ int bawn_engine_box_args(enum bawn_engine_kind kind, const struct bawn_engine_ho
 		return r;
 	add_runtime(&l);
 	bawn_near_add(args, "--detach", NULL);
-	/* runs hide with it what comes into being later */
-	r = make_own(&l, "none", "", 0, err) ? add_common(&l, err) : -EIO;
+	r = add_common(&l, err);
 	if (r < 0)
 		return r;
 	bawn_near_add(args, "wait", NULL);
@@ -505,11 +506,17 @@ int bawn_engine_exec_args(enum bawn_engine_kind kind, const struct bawn_engine_h
 
 	if (r < 0)
 		return r;
-	(void)kind;
-	bawn_near_add(args, "exec", "--user", NULL);
-	bawn_near_addf(args, "%u:%u", host->uid, host->gid);
-	bawn_near_add(
-		args, "--workdir", "/", job->plan->backend.box, BAWN_ENGINE_INSIDE, "near", NULL);
+	if (host->socket && kind == BAWN_ENGINE_DOCKER) {
+		args->argv.n = 0; /* our own program instead */
+		bawn_near_add(
+			args, job->inside, "exec", host->socket, job->plan->backend.box, NULL);
+		bawn_near_addf(args, "%u:%u", host->uid, host->gid);
+	} else {
+		bawn_near_add(args, "exec", "--detach", "--user", NULL);
+		bawn_near_addf(args, "%u:%u", host->uid, host->gid);
+		bawn_near_add(args, "--workdir", "/", job->plan->backend.box, NULL);
+	}
+	bawn_near_add(args, BAWN_ENGINE_INSIDE, "near", NULL);
 	bawn_near_addf(args, "unix:%s/run/%s/socket", BAWN_ENGINE_DIR, job->id);
 	return done(args, err);
 }

@@ -46,15 +46,32 @@ static int open_input(const struct bawn_engine_call *c)
 	return r < 0 ? -1 : TAKE_FD(fd);
 }
 
+/* Our environment and one more; from malloc. */
+static const char **environment(const char *more)
+{
+	const char **env;
+	size_t n = 0;
+
+	while (environ[n])
+		n++;
+	env = calloc(n + 2, sizeof(*env));
+	for (size_t i = 0; env && i < n; i++)
+		env[i] = environ[i];
+	if (env)
+		env[n] = more;
+	return env;
+}
+
 static int spawn(const struct bawn_engine_call *c, int out, int err_fd, pid_t *ret)
 {
+	_cleanup_free_ const char **env = environment(c->env);
 	_cleanup_close_ int in = open_input(c);
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t at;
 	sigset_t none, def;
 	int r;
 
-	if (in < 0)
+	if (in < 0 || !env)
 		return -errno;
 	(void)sigemptyset(&none);
 	(void)sigemptyset(&def);
@@ -71,8 +88,8 @@ static int spawn(const struct bawn_engine_call *c, int out, int err_fd, pid_t *r
 		(void)posix_spawnattr_setsigdefault(&at, &def);
 		(void)posix_spawnattr_setflags(&at,
 			POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-		r = posix_spawnp(
-			ret, c->argv[0], &fa, &at, (char *const *)(uintptr_t)c->argv, environ);
+		r = posix_spawnp(ret, c->argv[0], &fa, &at, (char *const *)(uintptr_t)c->argv,
+			(char *const *)(uintptr_t)env);
 		(void)posix_spawnattr_destroy(&at);
 	}
 	(void)posix_spawn_file_actions_destroy(&fa);
@@ -88,8 +105,10 @@ static void pass_lines(const struct bawn_engine_call *c, struct stream *s, bool 
 
 		if (!nl && !rest)
 			return;
-		c->line(c->data, from, len);
 		s->told += len + (nl != NULL);
+		while (len && from[len - 1] == '\r')
+			len--;
+		c->line(c->data, from, len);
 	}
 }
 

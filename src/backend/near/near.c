@@ -336,7 +336,7 @@ static int tool_main(void *arg)
 	if (dup2(s->n->said, 1) < 0 || dup2(s->n->said, 2) < 0)
 		_exit(126);
 	(void)close(0);
-	if (open("/dev/null", O_RDONLY) != 0)
+	if (open("/dev/null", O_RDONLY) != 0) /* NOLINT(android-cloexec-open): for exec */
 		_exit(126);
 	for (size_t i = 0; i < s->args->n_fds; i++)
 		(void)fcntl(s->args->fds[i], F_SETFD, 0);
@@ -483,6 +483,16 @@ static int explain(struct bawn_near *n, struct bawn_error *err)
 		*said ? (last ? last + 1 : said) : "it said nothing");
 }
 
+/* In a box an engine only starts bawn-inside and does not wait for its end. */
+static bool is_done(const struct bawn_near *n)
+{
+	siginfo_t si = {0};
+
+	return n->link.plan->backend.box &&
+	       waitid(P_PIDFD, (id_t)n->link.pidfd, &si, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+	       si.si_code == CLD_EXITED && si.si_status == 0;
+}
+
 /* bawn-inside connects, or the tool ends without it. */
 static int await_connection(struct bawn_near *n, int timeout_ms, struct bawn_error *err)
 {
@@ -490,9 +500,13 @@ static int await_connection(struct bawn_near *n, int timeout_ms, struct bawn_err
 		{.fd = n->listener, .events = POLLIN}, {.fd = n->link.pidfd, .events = POLLIN}};
 	int r;
 
-	do
+	do {
 		r = poll(fds, 2, timeout_ms);
-	while (r < 0 && errno == EINTR);
+		if (r > 0 && !fds[0].revents && is_done(n)) {
+			fds[1].fd = -1;
+			r = poll(fds, 2, BAWN_SETUP_MS);
+		}
+	} while (r < 0 && errno == EINTR);
 	if (r == 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ETIMEDOUT,
 			"%s did not start the sandbox in time", n->tool->program);
@@ -571,7 +585,8 @@ void bawn_near_destroy(struct bawn_instance *in)
 
 void bawn_near_version(const char *program, char *dst, size_t size)
 {
-	char *const argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--version", NULL};
+	char option[] = "--version";
+	char *const argv[] = {(char *)(uintptr_t)program, option, NULL};
 	_cleanup_close_ int out = memfd_create("version", MFD_CLOEXEC);
 	posix_spawn_file_actions_t files;
 	pid_t pid = 0;

@@ -42,26 +42,31 @@ static const char *skip_time(const char *line, const char *end)
 	return close && close + 1 < end && close[1] == ' ' ? close + 2 : line;
 }
 
+/* The frame of a panic, or the reboot that follows it, is no message. */
+static bool is_noise(const char *line, const char *end)
+{
+	return memmem(line, (size_t)(end - line), "---[ end", 8) ||
+	       (end - line > 8 && !memcmp(line, "reboot: ", 8));
+}
+
 void bawn_console_last(const struct bawn_console *c, char *dst, size_t size)
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
 	const char *end = c->text + c->len;
-	const char *line;
+	const char *line, *from;
 
-	for (;;) {
+	do {
 		while (end > c->text && (unsigned char)end[-1] <= ' ')
 			end--;
-		line = end;
-		while (line > c->text && line[-1] != '\n')
-			line--;
-		if (line == c->text)
+		from = end;
+		while (from > c->text && from[-1] != '\n')
+			from--;
+		line = skip_time(from, end);
+		if (!is_noise(line, end))
 			break;
-		/* the frame of a panic is no message */
-		if (end - line < 4 || !memmem(line, (size_t)(end - line), "---[ end", 8))
-			break;
-		end = line;
-	}
-	line = skip_time(line, end);
-	bawn_buf_escape(&b, line, (size_t)(end - line));
+		end = from;
+	} while (end > c->text);
+	if (end > line)
+		bawn_buf_escape(&b, line, (size_t)(end - line));
 	(void)snprintf(dst, size, "%s", b.data ? b.data : "");
 }

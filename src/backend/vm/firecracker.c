@@ -29,15 +29,15 @@
 #define API_MS  10000
 #define KVM     "/dev/kvm"
 
-/* Where the guest will call for files: the vsock's path with the port behind it. */
-static int listen_for_files(const char *vsock, struct bawn_error *err)
+/* Where the guest will call for files. */
+static int listen_for_files(const char *path, struct bawn_error *err)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int n = snprintf(sa.sun_path, sizeof(sa.sun_path), "%s_%u", vsock, BAWN_GUEST_FILES_PORT);
+	int n = snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", path);
 
 	if (n < 0 || (size_t)n >= sizeof(sa.sun_path))
-		return bawn_fail(err, BAWN_ERR_BACKEND, -ENAMETOOLONG, "'%s' is too long for a socket", vsock);
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ENAMETOOLONG, "'%s' is too long for a socket", path);
 	if (fd < 0 || bind(fd, (const struct sockaddr *)(const void *)&sa, sizeof(sa)) < 0 ||
 		listen(fd, 1) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot listen on '%s': %m", sa.sun_path);
@@ -59,7 +59,10 @@ static int open_jail(struct bawn_machine *m, const struct bawn_firecracker *f, c
 		r = bawn_jail_mount(j, BAWN_MNT_RO, f->image);
 	if (r >= 0 && access(KVM, F_OK) == 0)
 		r = bawn_jail_mount(j, BAWN_MNT_DEVICE, KVM);
-	return r < 0 ? r : bawn_jail_mount(j, BAWN_MNT_RW, dir);
+	if (r >= 0)
+		r = bawn_jail_mount(j, BAWN_MNT_RW, dir);
+	j->plan.unix_open = true;
+	return r < 0 ? r : bawn_jail_mount(j, BAWN_MNT_SOCKET, f->files);
 }
 
 static int dial_api(struct bawn_machine *m, const char *path, int64_t stop, struct bawn_error *err)
@@ -94,7 +97,8 @@ static int configure(struct bawn_machine *m, const struct bawn_firecracker *f, s
 		return bawn_fail(err, BAWN_ERR_BACKEND, n, "out of memory");
 	for (int i = 0; r >= 0 && i < n; i++)
 		r = bawn_http_put(fd, requests[i].path, requests[i].json, stop, err);
-	return r;
+	/* it went away instead of answering: what it said is all there is */
+	return r == -EPIPE || r == -ECONNRESET ? bawn_machine_failed(m, "Firecracker ended", err) : r;
 }
 
 static int start(struct bawn_machine *m, const struct bawn_firecracker *f, const char *dir, struct bawn_error *err)
@@ -104,11 +108,11 @@ static int start(struct bawn_machine *m, const struct bawn_firecracker *f, const
 	_cleanup_close_ int console = -1, files = -1;
 	int pair[2], r;
 
-	if (!argv || null < 0 || open_jail(m, f, dir) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
-	files = listen_for_files(f->vsock, err);
+	files = listen_for_files(f->files, err);
 	if (files < 0)
 		return files;
+	if (!argv || null < 0 || open_jail(m, f, dir) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a socket pair: %m");
 	m->console.fd = pair[0];
@@ -129,19 +133,21 @@ static int build(const struct bawn_far_job *job, struct bawn_strlist *argv, stru
 	(void)argv;
 	if (r < 0)
 		return r;
-	if (!*m->kernel.elf)
+	if (!m->kernel.elf)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"Firecracker needs an uncompressed kernel (vmlinux), '%s' is none",
 			m->kernel.image);
-	f.kernel = m->kernel.elf;
+	f.kernel = m->kernel.image;
 	f.initrd = m->initrd;
 	f.image = job->plan->backend.image;
 	f.guest = bawn_machine_words(m, "vsock");
 	f.api = bawn_arena_printf(m->a, "%s/api", job->dir);
 	f.vsock = bawn_arena_printf(m->a, "%s/vsock", job->dir);
+	/* as Firecracker derives it from the vsock's path */
+	f.files = bawn_arena_printf(m->a, "%s/vsock_%u", job->dir, BAWN_GUEST_FILES_PORT);
 	f.memory_mib = bawn_machine_memory_mib(job->plan);
 	f.cpus = bawn_machine_cpus(job->plan);
-	if (!f.guest || !f.api || !f.vsock)
+	if (!f.guest || !f.api || !f.vsock || !f.files)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
 	return start(m, &f, job->dir, err);
 }

@@ -15,7 +15,7 @@ struct bawn_firecracker {
 	const char *image; /* a disk to be read, or NULL */
 	const char *guest; /* the last words for the guest's kernel, see guest.h */
 	const char *api;   /* sockets, by path */
-	const char *vsock;
+	const char *vsock, *files;
 	uint64_t memory_mib;
 	unsigned cpus;
 };

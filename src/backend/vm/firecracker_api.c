@@ -13,6 +13,7 @@
 #include <sys/un.h>
 
 #include "backend/vm/firecracker.h"
+#include "backend/vm/guest.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 
@@ -66,7 +67,7 @@ static json_t *boot_source(struct bawn_arena *a, const struct bawn_firecracker *
 {
 	/* words that the kernel does not know are its first process's */
 	const char *args = bawn_arena_printf(a,
-		"console=ttyS0 quiet panic=-1 reboot=k pci=off rdinit=/init %s", f->guest);
+		"console=ttyS0 quiet panic=-1 reboot=k pci=off rdinit=/init " BAWN_GUEST_QUICK " %s", f->guest);
 
 	return args ? json_pack("{s:s, s:s, s:s}", "kernel_image_path", f->kernel, "initrd_path",
 			      f->initrd, "boot_args", args)

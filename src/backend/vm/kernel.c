@@ -57,7 +57,7 @@ static int describe(const char *path, int kind, struct bawn_vm_kernel *ret)
 		return -ENAMETOOLONG;
 	dir = (int)(base++ - path);
 	(void)snprintf(ret->image, sizeof(ret->image), "%s", path);
-	(void)snprintf(ret->elf, sizeof(ret->elf), "%s", kind ? path : "");
+	ret->elf = kind == 1;
 	(void)snprintf(ret->modules, sizeof(ret->modules), "%.*s/modules", dir, path);
 	ret->flat = access(ret->modules, X_OK) == 0;
 	if (!ret->flat && !strncmp(base, "vmlinuz-", 8))

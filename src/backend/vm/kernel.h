@@ -4,14 +4,15 @@
 /* The kernel that a guest boots: where it is and which modules go with it. */
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
 
 struct bawn_vm_kernel {
-	char image[PATH_MAX];   /* bzImage or, if there is one, the ELF image */
-	char elf[PATH_MAX];     /* ELF image (vmlinux) for Firecracker; "" if there is none */
+	char image[PATH_MAX];   /* bzImage or, if there is one, the ELF image (vmlinux) */
 	char modules[PATH_MAX]; /* directory of modules; "": everything is built in */
+	bool elf;               /* it is an ELF image: Firecracker takes nothing else */
 	bool flat;              /* modules lie in that directory itself, not as in /lib/modules */
 };
 

@@ -56,7 +56,7 @@ static void add_kernel(struct words *w, const struct bawn_qemu *q)
 	add2(w, "-initrd", q->initrd);
 	add2(w, "-append",
 		bawn_arena_printf(w->a,
-			"console=ttyS0 quiet panic=-1 reboot=t rdinit=/init%s %s",
+			"console=ttyS0 quiet panic=-1 reboot=t rdinit=/init " BAWN_GUEST_QUICK "%s %s",
 			tsc, q->guest));
 }
 
