@@ -353,8 +353,8 @@ static int read_all(struct bawn_arena *a, DIR *d, const char *dir, struct bawn_b
 			continue;
 		if (r < 0)
 			return r;
-		slot = bawn_grow(
-			a, list, n, &cap); /* NOLINT(bugprone-sizeof-expression): of pointers */
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
+		slot = bawn_grow(a, list, n, &cap);
 		if (!slot)
 			return no_memory(err);
 		*slot = b;
