@@ -104,6 +104,7 @@ int bawn_engine_explain(
 	static const char *const full[] = {"no space left on device", "disk quota exceeded", NULL};
 	static const char *const runtime[] = {
 		"unknown or invalid runtime", "runtime not found", "is not a valid runtime", NULL};
+	static const char *const apart[] = {"bawn-inside: cannot open the socket", NULL};
 	static const char *const subids[] = {"/etc/subuid", "newuidmap", NULL};
 	static const char *const hybrid[] = {"cgroups in hybrid mode not supported", NULL};
 	static const char *const gone[] = {"no such container", "is not running",
@@ -132,6 +133,11 @@ int bawn_engine_explain(
 	if (says(said, runtime))
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"%s knows no runtime '%s' (enforcement.docker.runtime)", engine,
+			plan->backend.engine_runtime);
+	if (says(said, apart) && *plan->backend.engine_runtime)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"runtime '%s' keeps our stage from the host, so that nothing can be checked inside; for "
+			"gVisor there is backend 'gvisor'",
 			plan->backend.engine_runtime);
 	if (says(said, subids))
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
