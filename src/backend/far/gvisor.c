@@ -398,6 +398,13 @@ static int docker_check(const struct bawn_plan *plan, struct bawn_error *err)
 	return 0;
 }
 
+static const char *docker_runtime(const struct bawn_plan *plan)
+{
+	const char *asked = plan->backend.engine_runtime;
+
+	return asked && *asked ? asked : "runsc";
+}
+
 static int docker_build(
 	const struct bawn_far_job *job, struct bawn_strlist *argv, struct bawn_error *err)
 {
@@ -447,8 +454,9 @@ static int docker_explain(const struct bawn_plan *plan, const char *said, struct
 			"[\"--network=none\"]}}");
 	if (strstr(said, "unknown or invalid runtime") || strstr(said, "Unknown runtime"))
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
-			"docker has no runtime 'runsc'; 'runsc install' and restart docker, or start "
-			"dockerd with --add-runtime runsc=/usr/bin/runsc");
+			"docker has no runtime '%s'; 'runsc install' and restart docker, or start "
+			"dockerd with --add-runtime runsc=/usr/bin/runsc",
+			docker_runtime(plan));
 	return bawn_engine_explain("docker", plan, said, err);
 }
 
