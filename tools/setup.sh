@@ -7,10 +7,12 @@ build="gcc libc6-dev meson ninja-build pkg-config python3 libseccomp-dev libyaml
     libpcre2-dev libsodium-dev libevent-dev libc-ares-dev libidn2-dev libunistring-dev
     libhyperscan-dev libtree-sitter-dev ca-certificates"
 tests="bats jq git bubblewrap mandoc clang clang-format clang-tidy libclang-rt-dev llvm cppcheck valgrind
-    util-linux procps e2fsprogs iproute2 openssl curl wget bash-completion python3-yaml"
+    util-linux procps e2fsprogs iproute2 openssl curl wget bash-completion python3-yaml
+    qemu-system-x86 lz4"
 bench="firejail bubblewrap ripgrep socat iproute2 tinyproxy-bin squid"
 
-case "${1:-build}" in
+what=${1:-build}
+case "$what" in
 build) want=$build ;;
 test) want="$build $tests" ;;
 bench) want="$build $bench jq git" ;;
@@ -19,10 +21,12 @@ esac
 
 command -v npm >/dev/null || want="$want npm"
 
-# grammars that npm brings
+# grammars that npm brings, and for tests a kernel for virtual machines
 finish()
 {
-    "$(dirname "$0")/grammars.sh"
+    tools=$(dirname "$0")
+    "$tools/grammars.sh"
+    [ "$what" != test ] || "$tools/vm-kernel.sh" "$tools/../build-deps/vm"
     exit
 }
 
