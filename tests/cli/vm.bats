@@ -69,7 +69,7 @@ check_workspace() {
 
 @test "qemu: nothing is left when bawn is killed" {
 	need_vm
-	bawn run -q --backend qemu -- sh -c 'echo up; sleep 1000' >out 2>err &
+	"$BAWN" run -q --backend qemu -- sh -c 'echo up; sleep 1000' >out 2>err &
 	pid=$!
 	for _ in $(seq 600); do
 		[ ! -s out ] || break

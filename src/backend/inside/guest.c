@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -235,6 +236,22 @@ static int bring(const char *from, const char *path)
 	return mount(src, dst, NULL, MS_BIND | MS_REC, NULL) < 0 ? -errno : 0;
 }
 
+/*
+ * True if it only changes what can be done to a part of a writable root. Such a part comes with the
+ * root's files, and is covered when they are there.
+ */
+static bool is_part(const struct bawn_plan *plan, const struct bawn_mount *m)
+{
+	if (m->kind != BAWN_MNT_HIDE && !(m->kind == BAWN_MNT_RW && m->pin) &&
+		!(m->kind == BAWN_MNT_RO && !strcmp(m->src, m->dst)))
+		return false;
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == BAWN_MNT_RW && !plan->mounts[i].pin &&
+			bawn_path_under(m->dst, plan->mounts[i].dst))
+			return true;
+	return false;
+}
+
 /* True if another mount of the plan brings it already. */
 static bool is_brought(const struct bawn_plan *plan, size_t i)
 {
@@ -280,6 +297,8 @@ static int bring_mount(const struct bawn_plan *plan, size_t i)
 	const struct bawn_mount *m = &plan->mounts[i];
 	int r = 0;
 
+	if (is_part(plan, m))
+		return 0;
 	if (m->kind == BAWN_MNT_RW)
 		return make_writable(m->src);
 	/* processors and memory are this machine's */
@@ -308,6 +327,46 @@ static int bring_all(const struct bawn_plan *plan, struct bawn_error *err)
 			return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot bring '%s' in: %m",
 				plan->mounts[i].src);
 		}
+	}
+	return 0;
+}
+
+/* The command's root, as native makes it, without the parts that come later. */
+static int build_root(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	_cleanup_free_ struct bawn_mount *mounts = calloc(plan->n_mounts + 1, sizeof(*mounts));
+	struct bawn_plan now = *plan;
+
+	if (!mounts)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
+	now.mounts = mounts;
+	now.n_mounts = 0;
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (!is_part(plan, &plan->mounts[i]))
+			mounts[now.n_mounts++] = plan->mounts[i];
+	return bawn_wall_root(&now, err);
+}
+
+/* What must not change or not be moved is bound over itself. */
+static int cover(const struct bawn_plan *plan, void *data)
+{
+	(void)data;
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct bawn_mount *m = &plan->mounts[i];
+		unsigned long ro = m->kind == BAWN_MNT_RO ? MS_RDONLY : 0;
+
+		if (m->kind == BAWN_MNT_HIDE || !is_part(plan, m))
+			continue;
+		if (mount(m->dst, m->dst, NULL, MS_BIND, NULL) < 0) {
+			if (errno == ENOENT) /* gone from the host since the plan was made */
+				continue;
+			return -errno;
+		}
+		if (mount(NULL, m->dst, NULL,
+			    MS_BIND | MS_REMOUNT | MS_NOSUID | MS_NODEV | ro |
+				    (m->no_exec ? MS_NOEXEC : 0u),
+			    NULL) < 0)
+			return -errno;
 	}
 	return 0;
 }
@@ -342,7 +401,7 @@ static int make_root(const struct bawn_plan *plan, void *data, struct bawn_error
 		mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 || chdir("/") < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot change the root: %m");
 	drop_bounding();
-	return bawn_wall_root(plan, err);
+	return build_root(plan, err);
 }
 
 /* ---- life and death ---- */
@@ -376,7 +435,8 @@ static void run(bool vsock, bool disk)
 	const struct bawn_bridge bridge = {.in = stream,
 		.out = stream,
 		.flags = BAWN_BRIDGE_PIDS | BAWN_BRIDGE_MOUNTS,
-		.mount = make_root};
+		.mount = make_root,
+		.cover = cover};
 	pid_t pid;
 	int r;
 
