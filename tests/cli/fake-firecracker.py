@@ -157,7 +157,8 @@ class Api(BaseHTTPRequestHandler):
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(data)
+        if data:  # who has got the answer may be gone by now
+            self.wfile.write(data)
 
 
 def main():
