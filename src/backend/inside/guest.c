@@ -4,6 +4,8 @@
  * what the bridge needs — modules, the stream to the host, the host's read-only files — and lets a
  * child be the bridge. Whatever happens to either, the machine ends: nothing is left to wait for.
  */
+#include "backend/vm/guest.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +31,6 @@
 #include "backend/inside/mode.h"
 #include "backend/inside/relay.h"
 #include "backend/native/wall.h"
-#include "backend/vm/guest.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "plan/plan.h"
@@ -113,7 +114,8 @@ static int open_port(const char *name)
 
 	if (!d)
 		return -errno;
-	for (const struct dirent *e; fd < 0 && (e = readdir(d));) { /* NOLINT(concurrency-mt-unsafe) */
+	for (const struct dirent *e;
+		fd < 0 && (e = readdir(d));) { /* NOLINT(concurrency-mt-unsafe) */
 		(void)snprintf(path, sizeof(path), PORTS_DIR "/%s/name", e->d_name);
 		if (*e->d_name == '.' || bawn_read_small(AT_FDCWD, path, is, sizeof(is)) < 0)
 			continue;
@@ -271,7 +273,8 @@ static int bring_disk(void)
 
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
-	for (const struct dirent *e; r >= 0 && (e = readdir(d));) { /* NOLINT(concurrency-mt-unsafe) */
+	for (const struct dirent *e;
+		r >= 0 && (e = readdir(d));) { /* NOLINT(concurrency-mt-unsafe) */
 		(void)snprintf(path, sizeof(path), "/%s", e->d_name);
 		if (strcmp(path, "/.") != 0 && strcmp(path, "/..") != 0)
 			r = bring(DISK, path);
