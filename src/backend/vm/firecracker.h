@@ -41,5 +41,4 @@ int bawn_firecracker_requests(struct bawn_arena *a, const struct bawn_firecracke
  * answered with "OK …" once somebody in the guest listens. Tried again until `stop`
  * (bawn_now_ms()). The stream.
  */
-int bawn_firecracker_connect(
-	const char *path, unsigned port, int64_t stop, struct bawn_error *err);
+int bawn_firecracker_connect(const char *path, unsigned port, int64_t stop, struct bawn_error *err);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See http.h. What is not understood is refused: the monitor is given no chance to be interpreted. */
+/* See http.h. What is not understood is refused: the monitor is given no chance to be interpreted.
+ */
 #include "backend/vm/http.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <jansson.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +13,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include <jansson.h>
 #include <sys/socket.h>
 
 #include "base/io.h"
@@ -106,7 +107,8 @@ int bawn_http_parse(const char *data, size_t len, struct bawn_http_answer *ret)
 /* The message in an answer that is no success, as the API's schema has it. */
 static void fault_of(const struct bawn_http_answer *a, char *dst, size_t size)
 {
-	json_t *root = a->body_len ? json_loadb(a->body, a->body_len, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	json_t *root =
+		a->body_len ? json_loadb(a->body, a->body_len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const char *text = json_string_value(json_object_get(root, "fault_message"));
 	_cleanup_buf_ struct bawn_buf b = {0};
 

@@ -61,7 +61,8 @@ static int describe(const char *path, int kind, struct bawn_vm_kernel *ret)
 	(void)snprintf(ret->modules, sizeof(ret->modules), "%.*s/modules", dir, path);
 	ret->flat = access(ret->modules, X_OK) == 0;
 	if (!ret->flat && !strncmp(base, "vmlinuz-", 8))
-		(void)snprintf(ret->modules, sizeof(ret->modules), "/lib/modules/%s/kernel", base + 8);
+		(void)snprintf(
+			ret->modules, sizeof(ret->modules), "/lib/modules/%s/kernel", base + 8);
 	if (access(ret->modules, X_OK) < 0)
 		*ret->modules = '\0';
 	return 0;
@@ -77,7 +78,8 @@ static int use(const char *path, struct bawn_vm_kernel *ret, struct bawn_error *
 		kind = describe(path, kind, ret);
 	if (kind < 0) {
 		errno = -kind;
-		return bawn_fail(err, BAWN_ERR_BACKEND, kind, "cannot use the kernel '%s': %m", path);
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, kind, "cannot use the kernel '%s': %m", path);
 	}
 	return 0;
 }

@@ -21,8 +21,7 @@ struct bawn_vm_kernel {
  * Debian cloud kernel that is installed. -ENOENT with BAWN_ERR_UNSUPPORTED and the remedy if there
  * is none; BAWN_ERR_BACKEND if the named one cannot be read or is no kernel.
  */
-int bawn_vm_kernel_find(
-	const char *setting, struct bawn_vm_kernel *ret, struct bawn_error *err);
+int bawn_vm_kernel_find(const char *setting, struct bawn_vm_kernel *ret, struct bawn_error *err);
 
 extern const char bawn_vm_kernel_remedy[];
 
