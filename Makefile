@@ -18,6 +18,11 @@ test: ## install what tests need, build, run the whole suite
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory build
 	@tests/suite.py $(B)
+backends: ## what every backend enforces here and what it costs; writes docs/BACKENDS.md
+	@tools/setup.sh bench
+	@$(MAKE) --no-print-directory build
+	@tests/suite.py $(B) --suite contract --suite matrix
+	@tools/backends.py $(B)
 bench: ## measure against the peers in one run; writes docs/BENCHMARKS.md
 	@tools/setup.sh bench
 	@$(MAKE) --no-print-directory build
@@ -60,4 +65,4 @@ clean: ## remove build directories
 	rm -rf build build-asan build-fuzz build-clang
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t14
-.PHONY: build run test bench eval train asan fuzz tidy valgrind format format-check install clean help
+.PHONY: build run test backends bench eval train asan fuzz tidy valgrind format format-check install clean help

@@ -40,6 +40,25 @@ def counts(junit):
     return passed, failed, skipped
 
 
+def engine(build, env):
+    """A container engine: the one that answers, or one that the suite starts and ends. Says why if there is none."""
+    script, place = pathlib.Path(__file__).parent / "engine.sh", build / "engine"
+    made = subprocess.run(["sh", str(script), "start", str(place)], env=env, stdin=subprocess.DEVNULL, text=True,
+                          capture_output=True, check=False)
+    if made.returncode:
+        print(made.stderr.strip() or "engine: there is none")
+    for name, value in re.findall(r"^export (\w+)='(.*)'$", made.stdout, re.MULTILINE):
+        env[name] = value
+    return lambda: subprocess.run(["sh", str(script), "stop", str(place)], env=env, check=False)
+
+
+def slowest(junit, n=12):
+    """Where the time went."""
+    times = {s.get("name", ""): float(s.get("time") or 0) for s in ET.parse(junit).getroot().iter("testsuite")}
+    if any(times.values()):
+        print("slowest: " + ", ".join(f"{k} {v:.0f} s" for k, v in sorted(times.items(), key=lambda x: -x[1])[:n]))
+
+
 def main():
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
     env = dict(os.environ, TERM="dumb")
@@ -48,9 +67,16 @@ def main():
             del env[name]
     logs = build / "meson-logs"
     (logs / "testlog.junit.xml").unlink(missing_ok=True)
+    for seen in (build / "tests/contract/seen", build / "tests/escape/seen"):
+        seen.unlink(missing_ok=True)
+    stop = engine(build, env)
     args = ["meson", "test", "-C", str(build), "--print-errorlogs", "--num-processes", "2"] + sys.argv[2:]
-    status = subprocess.run(args, env=env, stdin=subprocess.DEVNULL, check=False).returncode
+    try:
+        status = subprocess.run(args, env=env, stdin=subprocess.DEVNULL, check=False).returncode
+    finally:
+        stop()
     passed, failed, skipped = counts(logs / "testlog.junit.xml")
+    slowest(logs / "testlog.junit.xml")
     if status and not failed:
         failed = 1
     print(f"{passed} passed, {failed} failed, {skipped} skipped")

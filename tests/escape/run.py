@@ -41,8 +41,9 @@ WORLDS = 3
 
 # Walls that others build. The acts of most cases are made in one run of each; of the others, those rows have a start of
 # their own that say most: the network, limits, what is left behind, refusals, two at once.
+VMS = ("firecracker", "qemu")
 QUICK = ("bwrap", "nsjail", "chroot")
-ADAPTERS = ("firecracker", "qemu", "gvisor", "docker", "podman", *QUICK)
+ADAPTERS = (*VMS, "gvisor", "docker", "podman", *QUICK)
 OWN = {"quick": {7, 24, 32, 36, 37, 38, 64, 92, 96, 97}, "container": {7, 37, 38, 64, 96, 97}, "vm": {37, 96, 97}}
 
 
@@ -278,7 +279,7 @@ def chosen(args):
 
 
 def own_rows(adapter):
-    kind = "quick" if adapter in QUICK else "vm" if adapter in ("qemu", "firecracker") else "container"
+    kind = "quick" if adapter in QUICK else "vm" if adapter in VMS else "container"
     return OWN[kind]
 
 
@@ -312,7 +313,9 @@ class Play:
             suite.claims[i, t] = (set(), "") if args.outside_only else suite.receipt(i, t)
         todo = [(c, i, t) for c in self.cases for i in self.identities if i in c.identities for t in self.ours
                 if t in c.tiers]
-        there = [(i, t) for i in self.identities for t in self.others if suite.claims[i, t][0]]
+        # what a virtual machine does inside does not depend on who started it
+        there = [(i, t) for i in self.identities for t in self.others
+                 if suite.claims[i, t][0] and (t not in VMS or i == self.identities[0])]
         far = [(c, i, t) for i, t in there for c in self.cases if i in c.identities and "native" in c.tiers]
         self.tap = Tap(len(todo) + len(far) + len(receipts), args.notes)
         for i, t in receipts:
