@@ -343,6 +343,11 @@ static int take_events(struct job *j, struct bawn_error *err)
 			return r;
 		if (ev.kind == BAWN_EV_EXITED)
 			j->status = ev.status;
+		if (ev.kind == BAWN_EV_FAILED) {
+			errno = ev.status;
+			return bawn_fail(err, BAWN_ERR_BACKEND, -ev.status,
+				"cannot start bawn-wasm behind the wall: %m");
+		}
 		j->limited |= ev.kind == BAWN_EV_LIMIT;
 		j->ended |= ev.kind == BAWN_EV_ENDED;
 	} while (ev.kind != BAWN_EV_NONE && !j->ended);
@@ -421,7 +426,8 @@ static int start_tool(struct job *j, const struct bawn_plan *plan, const struct 
 int bawn_wasm_tool(const struct bawn_plan *plan, const struct bawn_buf *input, struct bawn_buf *out,
 	struct bawn_error *err)
 {
-	struct job j = {.out = -1, .said = -1, .ret = out, .words = {.max = TOOL_SAID_MAX}};
+	struct job j = {
+		.out = -1, .said = -1, .status = -1, .ret = out, .words = {.max = TOOL_SAID_MAX}};
 	int r;
 
 	out->max = OUTPUT_MAX;
