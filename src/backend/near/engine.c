@@ -202,14 +202,19 @@ static int engine_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	const int stdio[3], struct bawn_error *err)
 {
 	struct engine_instance *e = of(in);
-	int r = bawn_engine_check(plan, err);
+	int r = 0;
 
-	for (int i = 0; i < 3; i++) {
-		e->stdio[i] = stdio[i] < 0 ? -1 : fcntl(stdio[i], F_DUPFD_CLOEXEC, 3);
-		if (stdio[i] >= 0 && e->stdio[i] < 0 && r >= 0)
-			r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "descriptor %d: %m", stdio[i]);
-	}
 	e->plan = plan;
+	for (int i = 0; i < 3; i++)
+		e->stdio[i] = -1;
+	for (int i = 0; i < 3 && r == 0; i++) {
+		e->stdio[i] = stdio[i] < 0 ? -1 : fcntl(stdio[i], F_DUPFD_CLOEXEC, 3);
+		if (stdio[i] >= 0 && e->stdio[i] < 0)
+			r = bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "cannot take descriptor %d: %m", i);
+	}
+	if (r == 0)
+		r = bawn_engine_check(plan, err);
 	return r < 0 ? r : bawn_near_prepare(in, &engine_of(in)->tool, plan, e->stdio, err);
 }
 
