@@ -72,8 +72,8 @@ static int prepend(char *dst, size_t *at, const char *name)
 		return -ENAMETOOLONG;
 	*at -= len + 1;
 	dst[*at] = '/';
-	memcpy(dst + *at + 1, name,
-		len); /* NOLINT(bugprone-not-null-terminated-result): not its end */
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): not its end */
+	memcpy(dst + *at + 1, name, len);
 	return 0;
 }
 
