@@ -70,21 +70,16 @@ static int open_jail(struct bawn_machine *m, const struct bawn_firecracker *f, c
 static int dial_api(struct bawn_machine *m, const char *path, int64_t stop, struct bawn_error *err)
 {
 	const struct timespec nap = {.tv_nsec = 2000000};
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd;
 
-	if (fd < 0 || (size_t)snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", path) >=
-			      sizeof(sa.sun_path))
-		return bawn_fail(
-			err, BAWN_ERR_BACKEND, -ENAMETOOLONG, "cannot use the socket '%s'", path);
-	while (connect(fd, (const struct sockaddr *)(const void *)&sa, sizeof(sa)) < 0) {
+	while ((fd = bawn_firecracker_dial(path)) < 0) {
 		if (!bawn_console_read(&m->console))
 			return bawn_machine_failed(m, "Firecracker ended", err);
 		if (bawn_now_ms() >= stop)
 			return bawn_machine_failed(m, "Firecracker opens no API", err);
 		(void)nanosleep(&nap, NULL);
 	}
-	return TAKE_FD(fd);
+	return fd;
 }
 
 static int configure(

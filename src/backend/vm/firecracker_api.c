@@ -102,7 +102,7 @@ int bawn_firecracker_requests(struct bawn_arena *a, const struct bawn_firecracke
 
 /* ---- the vsock ---- */
 
-static int dial(const char *path)
+int bawn_firecracker_dial(const char *path)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -146,7 +146,7 @@ int bawn_firecracker_connect(const char *path, unsigned port, int64_t stop, stru
 
 	(void)snprintf(order, sizeof(order), "CONNECT %u\n", port);
 	do {
-		_cleanup_close_ int fd = dial(path);
+		_cleanup_close_ int fd = bawn_firecracker_dial(path);
 
 		r = fd < 0 ? fd : 0;
 		if (r == 0 && send(fd, order, strlen(order), MSG_NOSIGNAL) < 0)

@@ -136,25 +136,16 @@ int bawn_initrd_make(const struct bawn_vm_kernel *k, const char *init, struct ba
 
 /* ---- the file ---- */
 
-static void add_identity(struct bawn_buf *b, const char *path)
-{
-	struct stat st = {0};
-
-	(void)stat(path, &st);
-	bawn_buf_printf(b, "%s %lld %lld.%09ld %llu\n", path, (long long)st.st_size,
-		(long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
-}
-
 static int name_of(const struct bawn_vm_kernel *k, const char *init, char ret[BAWN_HEX_LEN + 1])
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
 	const struct bawn_vm_module *m;
 	char path[PATH_MAX];
 
-	add_identity(&b, init);
+	bawn_vm_identity(&b, init);
 	for (size_t i = 0; (m = bawn_vm_module_at(i)); i++)
 		if (module_path(k, m, path))
-			add_identity(&b, path);
+			bawn_vm_identity(&b, path);
 	if (b.failed)
 		return b.failed;
 	bawn_sha256_hex(b.data, b.len, ret);

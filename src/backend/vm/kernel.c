@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/stat.h>
+
 #include "base/cleanup.h"
 #include "base/libexec.h"
 
@@ -68,6 +70,15 @@ static int describe(const char *path, int kind, struct bawn_vm_kernel *ret)
 	return 0;
 }
 
+void bawn_vm_identity(struct bawn_buf *b, const char *path)
+{
+	struct stat st = {0};
+
+	(void)stat(path, &st);
+	bawn_buf_printf(b, "%s %lld %lld.%09ld %llu\n", path, (long long)st.st_size,
+		(long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
+}
+
 static int use(const char *path, struct bawn_vm_kernel *ret, struct bawn_error *err)
 {
 	int kind = kind_of(path);
@@ -88,6 +99,7 @@ static int use(const char *path, struct bawn_vm_kernel *ret, struct bawn_error *
 static int find_installed(char *dst, size_t size)
 {
 	glob_t g = {0};
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
 	int r = glob("/boot/vmlinuz-*cloud*", 0, NULL, &g) ? -ENOENT : 0;
 
 	if (r == 0)

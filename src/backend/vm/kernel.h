@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 
 struct bawn_vm_kernel {
@@ -32,3 +33,7 @@ struct bawn_vm_module {
 	const char *dir;
 };
 const struct bawn_vm_module *bawn_vm_module_at(size_t i);
+
+/* Add what tells a file from what it was before: path, size, time, inode. For names of what was
+ * made from it. */
+void bawn_vm_identity(struct bawn_buf *b, const char *path);

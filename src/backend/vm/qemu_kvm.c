@@ -32,15 +32,6 @@
 #define DEVICE   "/dev/kvm"
 #define TSC_US   4000
 
-static void add_identity(struct bawn_buf *b, const char *path)
-{
-	struct stat st = {0};
-
-	(void)stat(path, &st);
-	bawn_buf_printf(b, "%s %lld %lld.%09ld %llu\n", path, (long long)st.st_size,
-		(long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
-}
-
 /* Where the answer is kept; NULL if nowhere. */
 static const char *answer_path(struct bawn_arena *a, const struct bawn_qemu *q)
 {
@@ -53,8 +44,8 @@ static const char *answer_path(struct bawn_arena *a, const struct bawn_qemu *q)
 	/* a host that was moved or changed has been started anew */
 	(void)bawn_read_small(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	bawn_buf_printf(&b, "%s %s %s\n", un.release, un.version, boot);
-	add_identity(&b, q->program);
-	add_identity(&b, q->kernel->image);
+	bawn_vm_identity(&b, q->program);
+	bawn_vm_identity(&b, q->kernel->image);
 	if (!dir || b.failed)
 		return NULL;
 	bawn_sha256_hex(b.data, b.len, hex);
