@@ -36,13 +36,13 @@ static void conn_active(struct door_conn *c)
 		conn_wait(c, c->door->config.timeouts.head);
 }
 
-static void watch(struct event *e, bool *on, bool want)
+static void watch(struct event *e, bool *on, bool want, const struct timeval *at_most)
 {
 	if (*on == want)
 		return;
 	/* an event that cannot be added leaves the connection to its deadline */
 	if (want)
-		(void)event_add(e, NULL);
+		(void)event_add(e, at_most);
 	else
 		(void)event_del(e);
 	*on = want;
@@ -97,14 +97,28 @@ static bool wants_upstream(const struct door_conn *c)
 	return false;
 }
 
+/* The end of a flow must not wait for the much that does not come. */
+static void watch_source(struct door_side *s, const struct door_lane *l, bool want)
+{
+	static const struct timeval moment = {.tv_usec = 1000};
+
+	watch(&s->rd, &s->reading, want, l->patient ? &moment : NULL);
+}
+
+void conn_unwatch_source(struct door_side *s)
+{
+	watch(&s->rd, &s->reading, false, NULL);
+}
+
 static void conn_watch(struct door_conn *c)
 {
-	watch(&c->client.rd, &c->client.reading, wants_client(c));
-	watch(&c->client.wr, &c->client.writing, lane_pending(&c->down));
+	watch_source(&c->client, &c->up, wants_client(c));
+	watch(&c->client.wr, &c->client.writing, lane_pending(&c->down), NULL);
 	if (c->upstream.fd < 0)
 		return;
-	watch(&c->upstream.rd, &c->upstream.reading, wants_upstream(c));
-	watch(&c->upstream.wr, &c->upstream.writing, c->phase == DOOR_WAIT || lane_pending(&c->up));
+	watch_source(&c->upstream, &c->down, wants_upstream(c));
+	watch(&c->upstream.wr, &c->upstream.writing, c->phase == DOOR_WAIT || lane_pending(&c->up),
+		NULL);
 }
 
 /* One step of the phase at hand; it may change the phase. */
@@ -183,8 +197,8 @@ static void on_client_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct door_conn *c = arg;
 
-	(void)what;
-	conn_active(c);
+	if (what & EV_READ)
+		conn_active(c);
 	if (c->phase == DOOR_RAW) {
 		tunnel_pump(c, &c->up);
 	} else if (!lane_fill(c, &c->up, fd)) {
@@ -215,13 +229,13 @@ static void on_upstream_readable(evutil_socket_t fd, short what, void *arg)
 	struct door_conn *c = arg;
 	bool first = c->phase == DOOR_TALK && !c->x.down_started && !c->down.len;
 
-	(void)what;
 	if (c->phase == DOOR_HEAD) { /* it talks unasked, or goes; the next request finds another */
 		conn_close_upstream(c);
 		conn_advance(c);
 		return;
 	}
-	conn_active(c);
+	if (what & EV_READ)
+		conn_active(c);
 	if (c->phase == DOOR_RAW || c->phase == DOOR_HELLO)
 		tunnel_pump(c, &c->down);
 	else if (!lane_fill(c, &c->down, fd))
@@ -259,8 +273,8 @@ static void side_close(struct door_side *s)
 {
 	if (s->fd < 0)
 		return;
-	watch(&s->rd, &s->reading, false);
-	watch(&s->wr, &s->writing, false);
+	watch(&s->rd, &s->reading, false, NULL);
+	watch(&s->wr, &s->writing, false, NULL);
 	(void)close(s->fd);
 	s->fd = -1;
 }
@@ -308,8 +322,8 @@ void conn_keep_upstream(struct door_conn *c)
 	if (c->upstream.fd < 0 || c->phase == DOOR_WAIT || c->down.len || c->down.eof ||
 		c->up.broken || lane_pending(&c->up))
 		return;
-	watch(&c->upstream.rd, &c->upstream.reading, false);
-	watch(&c->upstream.wr, &c->upstream.writing, false);
+	watch(&c->upstream.rd, &c->upstream.reading, false, NULL);
+	watch(&c->upstream.wr, &c->upstream.writing, false, NULL);
 	if (!pool_put(c->upstream.fd, &c->up_host, c->up_port))
 		return;
 	upstream_ended(c);

@@ -92,10 +92,12 @@ struct door_lane {
 	size_t head_at, head_len;
 	struct door_lane_pipe pipe; /* fd[0] -1: none */
 	size_t piped;
+	size_t flow;    /* bytes read since the last pause */
 	uint64_t total; /* bytes written */
 	bool eof;       /* nothing more will be read */
 	bool shut;      /* the other side was told so */
 	bool broken;    /* the other side takes nothing more */
+	bool patient;   /* a long flow: its source is read when much has come, or after a moment */
 };
 
 struct door_side {
@@ -248,6 +250,8 @@ void conn_finish(struct door_conn *c);
 /* Close with a reset: what a captured connection sees as refusal. */
 void conn_reset(struct door_conn *c);
 void conn_wait(struct door_conn *c, int64_t ms);
+/* Its source is waited for in another way from now on. */
+void conn_unwatch_source(struct door_side *s);
 void conn_sweep(struct door *d);
 void conn_sweep_on(struct door *d); /* let it run, four times a second while there is anything */
 void conn_free_dead(struct door *d);

@@ -17,6 +17,9 @@
 #define PIPES_KEPT 64
 #define TURN_MAX   ((size_t)1024 * 1024) /* bytes of one connection before others get their turn */
 #define TLS_RECORD 22
+#define FLOW_LONG  ((size_t)4 * 1024 * 1024) /* without a pause: more is to come */
+#define FLOW_LOT   (1024 * 1024)
+#define FLOW_PAUSE ((size_t)16 * 1024) /* less than this at once is a pause */
 
 /* Empty pipes. A lane has one only while it moves bytes or holds some. */
 static struct door_lane_pipe pipes[PIPES_KEPT];
@@ -275,7 +278,26 @@ static bool copy_once(struct door_conn *c, struct door_lane *l, int from, int to
 	return lane_flush(c, l, to);
 }
 
-static bool move(struct door_conn *c, struct door_lane *l, int from, int to)
+/*
+ * In a long flow each wake-up costs as much as moving tens of kilobytes: wait for a lot at once.
+ * conn.c reads what there is after a moment without, and that ends the flow.
+ */
+static void count_flow(struct door_lane *l, struct door_side *from, size_t n)
+{
+	bool patient;
+	int least;
+
+	l->flow = n < (l->patient ? (size_t)FLOW_LOT : FLOW_PAUSE) ? 0 : l->flow + n;
+	patient = l->flow >= FLOW_LONG;
+	least = patient ? FLOW_LOT : 1;
+	if (patient == l->patient ||
+		setsockopt(from->fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least)) < 0)
+		return;
+	l->patient = patient;
+	conn_unwatch_source(from);
+}
+
+static bool move(struct door_conn *c, struct door_lane *l, struct door_side *from, int to)
 {
 	size_t moved = 0;
 
@@ -286,14 +308,15 @@ static bool move(struct door_conn *c, struct door_lane *l, int from, int to)
 		if (!left)
 			break; /* the next event finds it used up */
 		if (!pipe_take(l))
-			return copy_once(c, l, from, to);
-		n = pipe_in(l, from, left < PIPE_SIZE ? (size_t)left : PIPE_SIZE);
+			return copy_once(c, l, from->fd, to);
+		n = pipe_in(l, from->fd, left < PIPE_SIZE ? (size_t)left : PIPE_SIZE);
 		if (n < 0 || !pipe_out(c, l, to))
 			return false;
+		moved += (size_t)n;
 		if ((size_t)n < PIPE_SIZE / 16 || l->piped)
 			break;
-		moved += (size_t)n;
 	}
+	count_flow(l, from, moved);
 	return true;
 }
 
@@ -319,7 +342,7 @@ void tunnel_settle(struct door_conn *c)
 
 void tunnel_pump(struct door_conn *c, struct door_lane *l)
 {
-	int from = l == &c->up ? c->client.fd : c->upstream.fd;
+	struct door_side *from = l == &c->up ? &c->client : &c->upstream;
 	int to = l == &c->up ? c->upstream.fd : c->client.fd;
 	bool fine = lane_flush(c, l, to);
 

@@ -12,6 +12,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include <arpa/inet.h>
+
+#include "base/netrule.h"
+
 #define MINUTE   ((uint64_t)60 * 1000 * 1000)
 #define WORD_MAX 512
 
@@ -166,7 +170,8 @@ static const char *config_of(const char *path)
 	return NULL;
 }
 
-/* The host of a URL into `dst`, lower-case; false if there is none. */
+/* The host of a URL into `dst`, lower-case, without brackets and final dot; false if there is none.
+ */
 static bool host_of(const char *url, char *dst, size_t size)
 {
 	const char *p = strstr(url, "://");
@@ -182,10 +187,13 @@ static bool host_of(const char *url, char *dst, size_t size)
 		n -= (size_t)(at + 1 - p);
 		p = at + 1;
 	}
-	if (*p == '[')
-		n = strcspn(p, "]") + (strchr(p, ']') != NULL);
-	else
+	if (*p == '[') {
+		p++;
+		n = strcspn(p, "]");
+	} else {
 		n = strcspn(p, ":/?#\\ \t\"'`|;&<>)") < n ? strcspn(p, ":/?#\\ \t\"'`|;&<>)") : n;
+	}
+	n -= n > 0 && p[n - 1] == '.';
 	if (!n || n >= size)
 		return false;
 	for (size_t i = 0; i < n; i++)
@@ -194,33 +202,26 @@ static bool host_of(const char *url, char *dst, size_t size)
 	return true;
 }
 
-/* Is `host` covered by a pattern: x, *.x (x too), .x (below only)? A port or path behind it is not
- * looked at. */
-static bool host_matches(const char *host, const char *pattern)
+/* Does the rule speak of this host, whatever the port and the path? */
+static bool rule_has(const char *rule, const char *host)
 {
-	size_t m, n = strlen(host);
-	bool below = false, self = true;
+	struct bawn_netrule r;
+	uint8_t addr[16];
+	int family = strchr(host, ':') ? AF_INET6 : AF_INET;
+	const char *why;
 
-	if (pattern[0] == '*' && pattern[1] == '.') {
-		below = true;
-		pattern += 2;
-	} else if (pattern[0] == '.') {
-		below = true;
-		self = false;
-		pattern++;
-	}
-	m = strcspn(pattern, ":/");
-	if (self && n == m && !strncasecmp(host, pattern, m))
-		return true;
-	return below && n > m && host[n - m - 1] == '.' && !strncasecmp(host + n - m, pattern, m);
+	if (bawn_netrule_parse(rule, &r, &why) < 0)
+		return false;
+	return inet_pton(family, host, addr) == 1 ? bawn_netrule_has_address(&r, family, addr)
+						  : bawn_netrule_has_name(&r, host);
 }
 
 static bool is_outside(const char *host, const struct bawn_policy *p)
 {
-	if (!strcmp(host, "localhost") || !strncmp(host, "127.", 4) || !strcmp(host, "[::1]"))
+	if (!strcmp(host, "localhost") || !strncmp(host, "127.", 4) || !strcmp(host, "::1"))
 		return false;
 	for (size_t i = 0; p && i < p->net_allow_hosts.n; i++)
-		if (host_matches(host, p->net_allow_hosts.v[i].text))
+		if (rule_has(p->net_allow_hosts.v[i].text, host))
 			return false;
 	return true;
 }

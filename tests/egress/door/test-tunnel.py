@@ -5,6 +5,7 @@ import socket
 import ssl
 import struct
 import sys
+import threading
 
 import net
 from net import read_all, read_answer, read_head
@@ -439,6 +440,27 @@ def one_port_of_the_host_and_nothing_else(world):
         assert s.recv(100) == b"pong"
     with door([("loopback", port, "127.0.0.1")], mode="closed") as d:
         assert was_reset(lambda: d.connect("loopback"))
+
+
+def the_end_of_a_long_flow_arrives(world):
+    """In a long flow the door waits for much at once; the little at its end comes all the same, and what follows."""
+    server = net.listener()
+    server.settimeout(net.WAIT)
+    with door([("loopback", server.getsockname()[1], "127.0.0.1")]) as d:
+        s = d.connect("loopback")
+        s.settimeout(net.WAIT)
+        peer, _ = server.accept()
+        peer.settimeout(net.WAIT)
+        for a, b in ((peer, s), (s, peer)):
+            for size in (24_000_017, 3, 24_000_001):
+                sender = threading.Thread(target=a.sendall, args=(b"z" * size,))
+                sender.start()
+                left = size
+                while left:
+                    left -= len(b.recv(min(left, 1 << 20)))
+                sender.join()
+            b.sendall(b"thanks")
+            assert a.recv(100) == b"thanks"
 
 
 if __name__ == "__main__":

@@ -138,15 +138,18 @@ TEST(the_policy_makes_a_sequence_advisory_or_not)
 
 TEST(allowed_hosts_are_compared_as_hosts)
 {
-	struct bawn_item item = {.text = "*.good.example"};
-	struct bawn_policy p = {.net_allow_hosts = {&item, 1, 1}};
+	struct bawn_item items[] = {{.text = "GET *.good.example:8443/x"}, {.text = "192.0.2.0/24"},
+		{.text = "2001:db8::/32"}, {.text = "not a rule at all"}};
+	struct bawn_policy p = {.net_allow_hosts = {items, 4, 4}};
 	static const struct {
 		const char *url;
 		size_t steps;
 	} rows[] = {{"https://api.good.example/x", 0}, {"https://good.example:8443/", 0},
 		{"https://good.example.evil.example/", 1}, {"https://evilgood.example/", 1},
-		{"https://good.example@evil.example/", 1},
-		{"https://evil.example/good.example", 1}};
+		{"https://good.example@evil.example/", 1}, {"https://evil.example/good.example", 1},
+		{"https://API.good.example./", 0}, {"http://192.0.2.7:8080/", 0},
+		{"http://192.0.3.7/", 1}, {"http://[2001:db8::1]:80/", 0},
+		{"http://[2001:db9::1]/", 1}, {"http://[::1]:8080/", 0}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bawn_session_event v[BAWN_STEPS_PER_CALL];
