@@ -75,8 +75,10 @@ static int take_root(struct bawn_arrival *a, const struct bawn_entry *e)
 	int *root = &a->was.roots[e->root];
 	int r = 0;
 
-	if (*root < 0 && e->kind == BAWN_ENTRY_DIR) {
-		r = bawn_path_make_dirs(dst, strlen(dst));
+	if (e->kind == BAWN_ENTRY_DIR) {
+		r = *root < 0 ? bawn_path_make_dirs(dst, strlen(dst)) : 0;
+		if (r >= 0)
+			r = own(AT_FDCWD, dst, a);
 	} else if (*root < 0) {
 		r = bawn_path_make_dirs(dst, (size_t)(slash - dst));
 		if (r >= 0) {

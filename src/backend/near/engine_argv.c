@@ -26,6 +26,7 @@ struct line {
 	const struct bawn_near_job *job;
 	struct bawn_near_args *args;
 	unsigned files; /* made in the private directory so far */
+	bool far;       /* behind another kernel, whose own capabilities these are */
 };
 
 /* Whoever can speak to one of these owns the host. */
@@ -365,13 +366,18 @@ static void add_limits(const struct line *l)
 
 static int add_security(const struct line *l, struct bawn_error *err)
 {
+	static const char *const powers[] = {"SYS_ADMIN", "SETPCAP", "SETUID", "SETGID", "CHOWN",
+		"FOWNER", "DAC_OVERRIDE", NULL};
 	_cleanup_buf_ struct bawn_buf profile = {0};
 	const char *path;
 
 	bawn_near_add(l->args, "--network", "none", "--cap-drop", "ALL", NULL);
+	/* the bridge puts files into place, and gives the command a pid namespace and its user */
+	for (const char *const *cap = powers; l->far && *cap; cap++)
+		bawn_near_add(l->args, "--cap-add", *cap, NULL);
 	/* without it root cannot be root in a user namespace of its own, where the stage goes first
 	 * and which the capability does not reach out of; the stage drops it before the command */
-	if (l->host->uid == 0 && l->kind != BAWN_ENGINE_APPLE)
+	if (l->host->uid == 0 && l->kind != BAWN_ENGINE_APPLE && !l->far)
 		bawn_near_add(l->args, "--cap-add", "SETFCAP", NULL);
 	if (!l->job->plan->backend.image_writable || !l->job->plan->backend.image)
 		bawn_near_add(l->args, "--read-only", NULL);
@@ -427,7 +433,7 @@ static int add_common(struct line *l, struct bawn_error *err)
 	add_limits(l);
 	/* whatever user, directory and program the image names */
 	bawn_near_add(l->args, "--user", NULL);
-	bawn_near_addf(l->args, "%u:%u", l->host->uid, l->host->gid);
+	bawn_near_addf(l->args, "%u:%u", l->far ? 0 : l->host->uid, l->far ? 0 : l->host->gid);
 	bawn_near_add(l->args, "--workdir", "/", "--entrypoint", BAWN_ENGINE_INSIDE, NULL);
 	r = add_mounts(l, err);
 	if (r < 0)
@@ -480,6 +486,20 @@ int bawn_engine_run_args(enum bawn_engine_kind kind, const struct bawn_engine_ho
 	else
 		bawn_near_add(args, "near", "unix:" BAWN_ENGINE_DIR "/socket", NULL);
 	return done(args, err);
+}
+
+int bawn_engine_far_args(const struct bawn_engine_host *host, const struct bawn_near_job *job,
+	struct bawn_near_args *args, struct bawn_error *err)
+{
+	struct line l = {
+		.kind = BAWN_ENGINE_DOCKER, .host = host, .job = job, .args = args, .far = true};
+	int r = bawn_engine_check(job->plan, err);
+
+	if (r < 0)
+		return r;
+	bawn_near_add(args, "run", "--runtime", host->runtime, "--rm", "--interactive", NULL);
+	r = add_common(&l, err);
+	return r < 0 ? r : done(args, err);
 }
 
 int bawn_engine_box_args(enum bawn_engine_kind kind, const struct bawn_engine_host *host,
