@@ -86,6 +86,27 @@ wasm() {
 	[ "$output" = old ]
 }
 
+@test "the whole file system, if the policy says so" {
+	need_wasm
+	policy "filesystem: {mode: full, deny: [$XDG_STATE_HOME/bawn]}"
+	mkdir "$base/other"
+	echo there >"$base/other/file"
+	echo here >file
+	run -0 wasm --policy "$base/p.yaml" -- ./m.wasm cat "$base/other/file"
+	[ "$output" = there ]
+	run -0 wasm --policy "$base/p.yaml" -- ./m.wasm cat file
+	[ "$output" = here ]
+	run -0 wasm --policy "$base/p.yaml" -- ./m.wasm write "$base/other/new"
+	[ -e "$base/other/new" ]
+	run -1 wasm --policy "$base/p.yaml" -- ./m.wasm cat /proc/self/status
+}
+
+@test "where nothing may be executed a module still is read" {
+	need_wasm
+	run -0 wasm --deny-exec "$PWD" -- ./m.wasm hello
+	[ "$output" = hello ]
+}
+
 @test "denied and protected paths hold for modules too" {
 	need_wasm
 	mkdir -p .git/hooks sub

@@ -72,20 +72,33 @@ static void describe_cpu(char *dst, size_t size)
 #endif
 }
 
-/* The name of an entry: the module, the library as it is now, the processor, the settings. */
+/* A file as it is now: another version is another file. */
+static int describe_file(struct bawn_arena *a, const char *path, const char **ret)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return -errno;
+	*ret = bawn_arena_printf(a, "%llu %llu %lld %lld.%ld", (unsigned long long)st.st_dev,
+		(unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+		st.st_mtim.tv_nsec);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* The name of an entry: the module; the library, the program with its settings, the processor. */
 static int name_of(struct bawn_arena *a, const struct bawn_plan *base,
 	const struct bawn_wasm_tools *tools, const struct bawn_buf *module, const char **ret)
 {
 	char module_sum[BAWN_HEX_LEN + 1], rest_sum[BAWN_HEX_LEN + 1], cpu[96];
-	const char *rest;
-	struct stat st;
+	const char *library, *runner, *rest;
+	int r = describe_file(a, tools->library, &library);
 
-	if (stat(tools->library, &st) < 0)
-		return -errno;
+	if (r == 0)
+		r = describe_file(a, tools->runner, &runner);
+	if (r < 0)
+		return r;
 	describe_cpu(cpu, sizeof(cpu));
-	rest = bawn_arena_printf(a, "%llu %llu %lld %lld.%ld %s %s", (unsigned long long)st.st_dev,
-		(unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
-		st.st_mtim.tv_nsec, cpu,
+	rest = bawn_arena_printf(a, "%s %s %s %s", library, runner, cpu,
 		base->backend.wasm_fuel == BAWN_UNLIMITED ? "free" : "fuel");
 	if (!rest)
 		return -ENOMEM;

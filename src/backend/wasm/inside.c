@@ -4,6 +4,7 @@
  * mount points can always be made and which no module is granted.
  */
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -27,7 +28,7 @@
 #define COMPILED PLACE "/module"
 
 #define TOOL_MEMORY   (UINT64_C(1) << 30) /* for the compiler, if the plan gives less */
-#define TOOL_TIME_MS  120000
+#define TOOL_TIME_MS  60000               /* once per module; limits.time is for the command */
 #define TOOL_SAID_MAX 400
 #define OUTPUT_MAX    ((size_t)1 << 30)
 /* The run time's own threads; a module has none. */
@@ -132,6 +133,29 @@ static void grant(struct grants *g, const char *path, bool rw)
 		g->failed = -ENOMEM;
 }
 
+/* The whole file system. WASI's libc cannot tell "/" from the current directory, so what is in it
+ * is granted by name, less what belongs to the kernel. */
+static void grant_all(struct grants *g, bool rw)
+{
+	static const char *const kernel[] = {".", "..", "dev", "proc", "sys", NULL};
+	DIR *d = opendir("/");
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): no threads */
+		const char *path = bawn_arena_printf(g->a, "/%s", e->d_name);
+		bool skip = e->d_type != DT_DIR;
+
+		for (size_t i = 0; kernel[i]; i++)
+			skip |= !strcmp(e->d_name, kernel[i]);
+		if (!path)
+			g->failed = -ENOMEM;
+		else if (!skip)
+			grant(g, path, rw);
+	}
+	if (d)
+		(void)closedir(d);
+}
+
 /* WASI knows directories only. The directory of a single file holds what the plan grants in it. */
 static void grant_mount(struct grants *g, const struct bawn_mount *m)
 {
@@ -139,6 +163,10 @@ static void grant_mount(struct grants *g, const struct bawn_mount *m)
 	const char *slash = strrchr(m->dst, '/');
 	struct stat st;
 
+	if (!strcmp(m->dst, "/")) {
+		grant_all(g, rw);
+		return;
+	}
 	if (m->kind == BAWN_MNT_SCRATCH || (stat(m->src, &st) == 0 && S_ISDIR(st.st_mode))) {
 		grant(g, m->dst, rw);
 		return;
@@ -315,6 +343,11 @@ static int take_events(struct job *j, struct bawn_error *err)
 			return r;
 		if (ev.kind == BAWN_EV_EXITED)
 			j->status = ev.status;
+		if (ev.kind == BAWN_EV_FAILED) {
+			errno = ev.status;
+			return bawn_fail(err, BAWN_ERR_BACKEND, -ev.status,
+				"cannot start bawn-wasm behind the wall: %m");
+		}
 		j->limited |= ev.kind == BAWN_EV_LIMIT;
 		j->ended |= ev.kind == BAWN_EV_ENDED;
 	} while (ev.kind != BAWN_EV_NONE && !j->ended);
@@ -333,7 +366,7 @@ static int follow(struct job *j, int64_t stop, struct bawn_error *err)
 
 		if (left <= 0)
 			return bawn_fail(err, BAWN_ERR_NOTFOUND, -ETIMEDOUT,
-				"takes too long to compile (limits.time)");
+				"the module takes more than %d s to compile", TOOL_TIME_MS / 1000);
 		if (poll(p, 3, (int)left) < 0 && errno != EINTR)
 			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot wait: %m");
 		if (p[1].revents && !drain(j->out, j->ret))
@@ -356,7 +389,7 @@ static int refuse(struct job *j, struct bawn_error *err)
 
 	if (j->limited)
 		return bawn_fail(err, BAWN_ERR_NOTFOUND, -ENOMEM,
-			"needs more memory to compile than there is for it");
+			"the module needs more memory to compile than there is for it");
 	bawn_buf_escape(&b, j->words.data ? j->words.data : "", len);
 	if (WIFEXITED(j->status) && WEXITSTATUS(j->status) == BAWN_WASM_EXIT_LIBRARY)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
@@ -393,14 +426,14 @@ static int start_tool(struct job *j, const struct bawn_plan *plan, const struct 
 int bawn_wasm_tool(const struct bawn_plan *plan, const struct bawn_buf *input, struct bawn_buf *out,
 	struct bawn_error *err)
 {
-	struct job j = {.out = -1, .said = -1, .ret = out, .words = {.max = TOOL_SAID_MAX}};
-	uint64_t ms = plan->limits.time_ms < TOOL_TIME_MS ? plan->limits.time_ms : TOOL_TIME_MS;
+	struct job j = {
+		.out = -1, .said = -1, .status = -1, .ret = out, .words = {.max = TOOL_SAID_MAX}};
 	int r;
 
 	out->max = OUTPUT_MAX;
 	r = start_tool(&j, plan, input, err);
 	if (r >= 0)
-		r = follow(&j, bawn_now_ms() + (int64_t)ms, err);
+		r = follow(&j, bawn_now_ms() + TOOL_TIME_MS, err);
 	j.in = bawn_instance_free(j.in);
 	if (j.out >= 0)
 		(void)close(j.out);

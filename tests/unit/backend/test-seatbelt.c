@@ -67,6 +67,19 @@ static struct expr *read_atom(const char **p)
 	return e;
 }
 
+static size_t one_up(size_t depth, const char *p)
+{
+	if (depth == 0)
+		FAIL("a parenthesis too many before '%.40s'", p);
+	return depth - 1;
+}
+
+static size_t one_down(size_t depth)
+{
+	ASSERT_TRUE(depth + 1 < 32);
+	return depth + 1;
+}
+
 /* The whole text as a list of expressions; parentheses must match. */
 static struct expr *read_sbpl(const char *text)
 {
@@ -78,16 +91,14 @@ static struct expr *read_sbpl(const char *text)
 		struct expr *e;
 
 		if (*p == ')') {
-			if (depth-- == 0)
-				FAIL("a parenthesis too many before '%.40s'", p);
-			p++;
+			depth = one_up(depth, p++);
 			continue;
 		}
 		e = read_atom(&p);
 		*tail[depth] = e;
 		tail[depth] = &e->next;
 		if (!e->atom) {
-			ASSERT_TRUE(++depth < 32);
+			depth = one_down(depth);
 			tail[depth] = &e->first;
 		}
 	}

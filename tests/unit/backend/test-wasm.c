@@ -173,7 +173,7 @@ TEST(the_compiler_sees_the_system_and_nothing_else)
 	ASSERT_TRUE(!p.egress && p.net_closed && !p.pty && p.n_guards == 0);
 	ASSERT_TRUE(!*p.envp);
 	ASSERT_EQ(p.demanded, BAWN_CTL_FS_READ | BAWN_CTL_NET_NONE);
-	a = bawn_arena_free(a);
+	(void)bawn_arena_free(a);
 }
 
 TEST(a_whole_file_system_is_only_seen_by_the_compiler)
@@ -191,7 +191,7 @@ TEST(a_whole_file_system_is_only_seen_by_the_compiler)
 	ASSERT_EQ(bawn_wasm_tool_plan(a, &base, &tools, args, &p, NULL), 0);
 	ASSERT_EQ(p.mounts[0].kind, BAWN_MNT_RO);
 	ASSERT_EQ(whole.kind, BAWN_MNT_RW);
-	a = bawn_arena_free(a);
+	(void)bawn_arena_free(a);
 }
 
 static void expect_module(const char *path, const char *bytes, size_t len, bool is)

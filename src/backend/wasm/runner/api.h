@@ -44,6 +44,7 @@ enum {
 	X(void, wasmtime_config_parallel_compilation_set, (struct wt_config *, bool))              \
 	X(void, wasmtime_config_wasm_threads_set, (struct wt_config *, bool))                      \
 	X(void, wasmtime_config_wasm_multi_memory_set, (struct wt_config *, bool))                 \
+	X(void, wasmtime_config_memory_init_cow_set, (struct wt_config *, bool))                   \
 	X(struct wt_engine *, wasm_engine_new_with_config, (struct wt_config *))                   \
 	X(void, wasmtime_engine_increment_epoch, (struct wt_engine *))                             \
 	X(struct wt_error *, wasmtime_module_new,                                                  \

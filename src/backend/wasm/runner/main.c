@@ -120,6 +120,9 @@ static void make_engine(bool fuel)
 	wt.wasmtime_config_parallel_compilation_set(c, false);
 	wt.wasmtime_config_wasm_threads_set(c, false);
 	wt.wasmtime_config_wasm_multi_memory_set(c, false);
+	/* pays off from the second instance on, and needs memory files, which a policy may forbid
+	 */
+	wt.wasmtime_config_memory_init_cow_set(c, false);
 	engine = wt.wasm_engine_new_with_config(c);
 	if (!engine)
 		die_of_library("wasmtime cannot be used on this machine");
