@@ -10,10 +10,11 @@ tests="bats jq git bubblewrap mandoc clang clang-format clang-tidy libclang-rt-d
     util-linux procps e2fsprogs iproute2 openssl curl wget bash-completion python3-yaml
     lld wasi-libc libclang-rt-14-dev-wasm32"
 # other people's walls, each of which is skipped where it is not to be had
-walls="docker.io iptables runsc qemu-system-x86 podman crun uidmap slirp4netns busybox-static"
+walls="docker.io iptables runsc qemu-system-x86 podman crun uidmap slirp4netns busybox-static lz4"
 bench="firejail bubblewrap ripgrep socat iproute2 tinyproxy-bin squid"
 
-case "${1:-build}" in
+what=${1:-build}
+case "$what" in
 build) want=$build ;;
 test) want="$build $tests $walls" ;;
 bench) want="$build $bench $walls jq git" ;;

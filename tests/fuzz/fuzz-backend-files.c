@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests for files, one after the other as their lengths say: no answer is longer than it may be. */
+/* Requests for files, one after the other as their lengths say: no answer is longer than it may be.
+ */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(in, &h, sizeof(h));
 		in[len] = '\0';
 		n = bawn_files_answer(f, in, len, out);
-		if (n > (ssize_t)BAWN_FILES_REPLY_MAX || (n > 0 && n < (ssize_t)sizeof(struct fuse_out_header)))
+		if (n > (ssize_t)BAWN_FILES_REPLY_MAX ||
+			(n > 0 && n < (ssize_t)sizeof(struct fuse_out_header)))
 			abort();
 		data += len;
 		size -= len;

@@ -160,6 +160,8 @@ static void init_main(struct bridge *b, const int ends[3], int sock)
 	if (r == 0 && b->b->flags & BAWN_BRIDGE_PIDS &&
 		mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		r = -errno;
+	if (r == 0 && b->b->cover)
+		r = b->b->cover(b->init.plan, b->b->data);
 	if (r == 0)
 		r = become(&b->init);
 	if (r < 0) {

@@ -23,6 +23,9 @@ struct bawn_bridge {
 	unsigned flags;
 	/* Optional. The plan is known, its files are not there yet: mount what it says. */
 	int (*mount)(const struct bawn_plan *plan, void *data, struct bawn_error *err);
+	/* Optional. The files are there, in init's process: mount what covers some of them. 0 or a
+	 * negative errno. */
+	int (*cover)(const struct bawn_plan *plan, void *data);
 	void *data;
 };
 

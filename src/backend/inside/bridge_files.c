@@ -109,8 +109,7 @@ static int take_new(struct bawn_arrival *a, const struct bawn_entry *e, int dir,
 
 	switch (e->kind) {
 	case BAWN_ENTRY_DIR:
-		/* it is there if something is mounted in it */
-		if ((mkdirat(dir, name, 0700) < 0 && errno != EEXIST) || own(dir, name, a) < 0)
+		if (mkdirat(dir, name, 0700) < 0 || own(dir, name, a) < 0)
 			return -errno;
 		return note(a, a->node, dir, name);
 	case BAWN_ENTRY_LINK:

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program around vm/files.h. It holds nothing but the stream and its root directory. */
+#include "backend/vm/files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,7 +9,6 @@
 #include <sys/socket.h>
 
 #include "backend/inside/mode.h"
-#include "backend/vm/files.h"
 
 /* Standard input is the stream, or a socket on which the one who has it will call. */
 static int take_stream(void)

@@ -4,11 +4,14 @@
  * what the bridge needs — modules, the stream to the host, the host's read-only files — and lets a
  * child be the bridge. Whatever happens to either, the machine ends: nothing is left to wait for.
  */
+#include "backend/vm/guest.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,7 +31,6 @@
 #include "backend/inside/mode.h"
 #include "backend/inside/relay.h"
 #include "backend/native/wall.h"
-#include "backend/vm/guest.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "plan/plan.h"
@@ -112,7 +114,8 @@ static int open_port(const char *name)
 
 	if (!d)
 		return -errno;
-	for (const struct dirent *e; fd < 0 && (e = readdir(d));) { /* NOLINT(concurrency-mt-unsafe) */
+	for (const struct dirent *e;
+		fd < 0 && (e = readdir(d));) { /* NOLINT(concurrency-mt-unsafe) */
 		(void)snprintf(path, sizeof(path), PORTS_DIR "/%s/name", e->d_name);
 		if (*e->d_name == '.' || bawn_read_small(AT_FDCWD, path, is, sizeof(is)) < 0)
 			continue;
@@ -235,6 +238,22 @@ static int bring(const char *from, const char *path)
 	return mount(src, dst, NULL, MS_BIND | MS_REC, NULL) < 0 ? -errno : 0;
 }
 
+/*
+ * True if it only changes what can be done to a part of a writable root. Such a part comes with the
+ * root's files, and is covered when they are there.
+ */
+static bool is_part(const struct bawn_plan *plan, const struct bawn_mount *m)
+{
+	if (m->kind != BAWN_MNT_HIDE && !(m->kind == BAWN_MNT_RW && m->pin) &&
+		!(m->kind == BAWN_MNT_RO && !strcmp(m->src, m->dst)))
+		return false;
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == BAWN_MNT_RW && !plan->mounts[i].pin &&
+			bawn_path_under(m->dst, plan->mounts[i].dst))
+			return true;
+	return false;
+}
+
 /* True if another mount of the plan brings it already. */
 static bool is_brought(const struct bawn_plan *plan, size_t i)
 {
@@ -254,7 +273,8 @@ static int bring_disk(void)
 
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
-	for (const struct dirent *e; r >= 0 && (e = readdir(d));) { /* NOLINT(concurrency-mt-unsafe) */
+	for (const struct dirent *e;
+		r >= 0 && (e = readdir(d));) { /* NOLINT(concurrency-mt-unsafe) */
 		(void)snprintf(path, sizeof(path), "/%s", e->d_name);
 		if (strcmp(path, "/.") != 0 && strcmp(path, "/..") != 0)
 			r = bring(DISK, path);
@@ -280,6 +300,8 @@ static int bring_mount(const struct bawn_plan *plan, size_t i)
 	const struct bawn_mount *m = &plan->mounts[i];
 	int r = 0;
 
+	if (is_part(plan, m))
+		return 0;
 	if (m->kind == BAWN_MNT_RW)
 		return make_writable(m->src);
 	/* processors and memory are this machine's */
@@ -308,6 +330,46 @@ static int bring_all(const struct bawn_plan *plan, struct bawn_error *err)
 			return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot bring '%s' in: %m",
 				plan->mounts[i].src);
 		}
+	}
+	return 0;
+}
+
+/* The command's root, as native makes it, without the parts that come later. */
+static int build_root(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	_cleanup_free_ struct bawn_mount *mounts = calloc(plan->n_mounts + 1, sizeof(*mounts));
+	struct bawn_plan now = *plan;
+
+	if (!mounts)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
+	now.mounts = mounts;
+	now.n_mounts = 0;
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (!is_part(plan, &plan->mounts[i]))
+			mounts[now.n_mounts++] = plan->mounts[i];
+	return bawn_wall_root(&now, err);
+}
+
+/* What must not change or not be moved is bound over itself. */
+static int cover(const struct bawn_plan *plan, void *data)
+{
+	(void)data;
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct bawn_mount *m = &plan->mounts[i];
+		unsigned long ro = m->kind == BAWN_MNT_RO ? MS_RDONLY : 0;
+
+		if (m->kind == BAWN_MNT_HIDE || !is_part(plan, m))
+			continue;
+		if (mount(m->dst, m->dst, NULL, MS_BIND, NULL) < 0) {
+			if (errno == ENOENT) /* gone from the host since the plan was made */
+				continue;
+			return -errno;
+		}
+		if (mount(NULL, m->dst, NULL,
+			    MS_BIND | MS_REMOUNT | MS_NOSUID | MS_NODEV | ro |
+				    (m->no_exec ? MS_NOEXEC : 0u),
+			    NULL) < 0)
+			return -errno;
 	}
 	return 0;
 }
@@ -342,7 +404,7 @@ static int make_root(const struct bawn_plan *plan, void *data, struct bawn_error
 		mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 || chdir("/") < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot change the root: %m");
 	drop_bounding();
-	return bawn_wall_root(plan, err);
+	return build_root(plan, err);
 }
 
 /* ---- life and death ---- */
@@ -376,7 +438,8 @@ static void run(bool vsock, bool disk)
 	const struct bawn_bridge bridge = {.in = stream,
 		.out = stream,
 		.flags = BAWN_BRIDGE_PIDS | BAWN_BRIDGE_MOUNTS,
-		.mount = make_root};
+		.mount = make_root,
+		.cover = cover};
 	pid_t pid;
 	int r;
 

@@ -18,7 +18,8 @@ int bawn_inside_near(char *const *argv);
  * namespace, and /proc is mounted anew for it. "gvisor": only on that kernel. */
 int bawn_inside_far(char *const *argv);
 
-/* files.c: the file server of a virtual machine, behind native's wall; standard input is the stream. */
+/* files.c: the file server of a virtual machine, behind native's wall; standard input is the
+ * stream. */
 int bawn_inside_files(char *const *argv);
 
 /* guest.c: the first process of a virtual machine, see vm/guest.h. */

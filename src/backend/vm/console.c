@@ -21,7 +21,8 @@ bool bawn_console_read(struct bawn_console *c)
 			continue;
 		if (n <= 0)
 			return n < 0 && errno == EAGAIN;
-		drop = c->len + (size_t)n > sizeof(c->text) ? c->len + (size_t)n - sizeof(c->text) : 0;
+		drop = c->len + (size_t)n > sizeof(c->text) ? c->len + (size_t)n - sizeof(c->text)
+							    : 0;
 		memmove(c->text, c->text + drop, c->len - drop);
 		c->len -= drop;
 		memcpy(c->text + c->len, chunk, (size_t)n);
@@ -37,7 +38,8 @@ bool bawn_console_has(const struct bawn_console *c, const char *text)
 /* "[    0.123456] " before a line of the kernel's says nothing to people. */
 static const char *skip_time(const char *line, const char *end)
 {
-	const char *close = line < end && *line == '[' ? memchr(line, ']', (size_t)(end - line)) : NULL;
+	const char *close =
+		line < end && *line == '[' ? memchr(line, ']', (size_t)(end - line)) : NULL;
 
 	return close && close + 1 < end && close[1] == ' ' ? close + 2 : line;
 }

@@ -81,7 +81,8 @@ static bool is_own(uint64_t parent, const char *name)
 
 static int open_path(const struct bawn_files *f, const char *path, int flags)
 {
-	/* where links lead is the guest's kernel's business, and there is no other place to lead to */
+	/* where links lead is the guest's kernel's business, and there is no other place to lead to
+	 */
 	int fd = openat(f->root, path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
 	return fd < 0 ? -errno : fd;
@@ -107,7 +108,8 @@ static int open_node(struct bawn_files *f, uint64_t node, mode_t type)
 	r = bawn_nodes_path(f->nodes, node, path, sizeof(path));
 	if (r < 0)
 		return r;
-	_cleanup_close_ int fd = open_path(f, path, type == S_IFDIR ? O_RDONLY | O_DIRECTORY : O_RDONLY);
+	_cleanup_close_ int fd =
+		open_path(f, path, type == S_IFDIR ? O_RDONLY | O_DIRECTORY : O_RDONLY);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * The host's files for a guest: a read-only FUSE server on a byte stream. The guest's kernel asks; a
- * relay in the guest (inside/relay.c) passes its requests on as they are, for they carry their own
- * length. Served is what this process can see, so that it holds no rules itself: it runs behind the
- * native wall with nothing but the plan's read-only mounts. Whoever takes over the guest, and then
- * this process, has gained nothing.
+ * The host's files for a guest: a read-only FUSE server on a byte stream. The guest's kernel asks;
+ * a relay in the guest (inside/relay.c) passes its requests on as they are, for they carry their
+ * own length. Served is what this process can see, so that it holds no rules itself: it runs behind
+ * the native wall with nothing but the plan's read-only mounts. Whoever takes over the guest, and
+ * then this process, has gained nothing.
  *
  * Runs in: bawn-inside, mode "files".
  */

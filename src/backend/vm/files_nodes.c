@@ -70,11 +70,10 @@ static int prepend(char *dst, size_t *at, const char *name)
 
 	if (*at < len + 1)
 		return -ENAMETOOLONG;
-	*at -= len;
-	memcpy(dst + *at, name, len);
-	if (*at == 0)
-		return -ENAMETOOLONG;
-	dst[--*at] = '/';
+	*at -= len + 1;
+	dst[*at] = '/';
+	memcpy(dst + *at + 1, name,
+		len); /* NOLINT(bugprone-not-null-terminated-result): not its end */
 	return 0;
 }
 
@@ -121,7 +120,7 @@ static int take_slot(struct bawn_nodes *t, uint32_t *ret)
 	if (t->n >= BAWN_NODES_MAX)
 		return -ENFILE;
 	if (t->n == t->cap) {
-		struct node *v = reallocarray(t->v, t->cap * 2u, sizeof(*v));
+		struct node *v = reallocarray(t->v, (size_t)t->cap * 2, sizeof(*v));
 
 		if (!v)
 			return -ENOMEM;

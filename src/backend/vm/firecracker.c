@@ -37,10 +37,12 @@ static int listen_for_files(const char *path, struct bawn_error *err)
 	int n = snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", path);
 
 	if (n < 0 || (size_t)n >= sizeof(sa.sun_path))
-		return bawn_fail(err, BAWN_ERR_BACKEND, -ENAMETOOLONG, "'%s' is too long for a socket", path);
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ENAMETOOLONG,
+			"'%s' is too long for a socket", path);
 	if (fd < 0 || bind(fd, (const struct sockaddr *)(const void *)&sa, sizeof(sa)) < 0 ||
 		listen(fd, 1) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot listen on '%s': %m", sa.sun_path);
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -errno, "cannot listen on '%s': %m", sa.sun_path);
 	return TAKE_FD(fd);
 }
 
@@ -68,22 +70,20 @@ static int open_jail(struct bawn_machine *m, const struct bawn_firecracker *f, c
 static int dial_api(struct bawn_machine *m, const char *path, int64_t stop, struct bawn_error *err)
 {
 	const struct timespec nap = {.tv_nsec = 2000000};
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd;
 
-	if (fd < 0 || (size_t)snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", path) >= sizeof(sa.sun_path))
-		return bawn_fail(err, BAWN_ERR_BACKEND, -ENAMETOOLONG, "cannot use the socket '%s'", path);
-	while (connect(fd, (const struct sockaddr *)(const void *)&sa, sizeof(sa)) < 0) {
+	while ((fd = bawn_firecracker_dial(path)) < 0) {
 		if (!bawn_console_read(&m->console))
 			return bawn_machine_failed(m, "Firecracker ended", err);
 		if (bawn_now_ms() >= stop)
 			return bawn_machine_failed(m, "Firecracker opens no API", err);
 		(void)nanosleep(&nap, NULL);
 	}
-	return TAKE_FD(fd);
+	return fd;
 }
 
-static int configure(struct bawn_machine *m, const struct bawn_firecracker *f, struct bawn_error *err)
+static int configure(
+	struct bawn_machine *m, const struct bawn_firecracker *f, struct bawn_error *err)
 {
 	struct bawn_firecracker_request requests[BAWN_FIRECRACKER_REQUESTS];
 	const int64_t stop = bawn_now_ms() + API_MS;
@@ -98,10 +98,12 @@ static int configure(struct bawn_machine *m, const struct bawn_firecracker *f, s
 	for (int i = 0; r >= 0 && i < n; i++)
 		r = bawn_http_put(fd, requests[i].path, requests[i].json, stop, err);
 	/* it went away instead of answering: what it said is all there is */
-	return r == -EPIPE || r == -ECONNRESET ? bawn_machine_failed(m, "Firecracker ended", err) : r;
+	return r == -EPIPE || r == -ECONNRESET ? bawn_machine_failed(m, "Firecracker ended", err)
+					       : r;
 }
 
-static int start(struct bawn_machine *m, const struct bawn_firecracker *f, const char *dir, struct bawn_error *err)
+static int start(struct bawn_machine *m, const struct bawn_firecracker *f, const char *dir,
+	struct bawn_error *err)
 {
 	const char *const *argv = bawn_firecracker_argv(m->a, f);
 	_cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -36,10 +36,11 @@ const char *const *bawn_firecracker_jailer_argv(struct bawn_arena *a,
 /* The requests that configure and start the machine, in order. How many, or -ENOMEM. */
 int bawn_firecracker_requests(struct bawn_arena *a, const struct bawn_firecracker *f,
 	struct bawn_firecracker_request ret[BAWN_FIRECRACKER_REQUESTS]);
+/* A connection to the Unix socket `path`, or a negative errno. */
+int bawn_firecracker_dial(const char *path);
 /*
  * Reach the guest's `port` through the machine's vsock: "CONNECT port" on the Unix socket `path`,
  * answered with "OK …" once somebody in the guest listens. Tried again until `stop`
  * (bawn_now_ms()). The stream.
  */
-int bawn_firecracker_connect(
-	const char *path, unsigned port, int64_t stop, struct bawn_error *err);
+int bawn_firecracker_connect(const char *path, unsigned port, int64_t stop, struct bawn_error *err);

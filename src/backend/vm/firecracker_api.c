@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See firecracker.h. Names and shapes are those of the API's published schema (version 1). */
 #include <errno.h>
+#include <jansson.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <jansson.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -52,7 +52,8 @@ const char *const *bawn_firecracker_jailer_argv(struct bawn_arena *a,
 
 /* ---- requests ---- */
 
-static int put(struct bawn_arena *a, struct bawn_firecracker_request *ret, const char *path, json_t *body)
+static int put(
+	struct bawn_arena *a, struct bawn_firecracker_request *ret, const char *path, json_t *body)
 {
 	char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
 
@@ -67,7 +68,9 @@ static json_t *boot_source(struct bawn_arena *a, const struct bawn_firecracker *
 {
 	/* words that the kernel does not know are its first process's */
 	const char *args = bawn_arena_printf(a,
-		"console=ttyS0 quiet panic=-1 reboot=k pci=off rdinit=/init " BAWN_GUEST_QUICK " %s", f->guest);
+		"console=ttyS0 quiet panic=-1 reboot=k pci=off rdinit=/init " BAWN_GUEST_QUICK
+		" %s",
+		f->guest);
 
 	return args ? json_pack("{s:s, s:s, s:s}", "kernel_image_path", f->kernel, "initrd_path",
 			      f->initrd, "boot_args", args)
@@ -92,13 +95,14 @@ int bawn_firecracker_requests(struct bawn_arena *a, const struct bawn_firecracke
 		r = put(a, &ret[n++], "/vsock",
 			json_pack("{s:i, s:s}", "guest_cid", GUEST_CID, "uds_path", f->vsock));
 	if (r >= 0)
-		r = put(a, &ret[n++], "/actions", json_pack("{s:s}", "action_type", "InstanceStart"));
+		r = put(a, &ret[n++], "/actions",
+			json_pack("{s:s}", "action_type", "InstanceStart"));
 	return r < 0 ? r : n;
 }
 
 /* ---- the vsock ---- */
 
-static int dial(const char *path)
+int bawn_firecracker_dial(const char *path)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -142,7 +146,7 @@ int bawn_firecracker_connect(const char *path, unsigned port, int64_t stop, stru
 
 	(void)snprintf(order, sizeof(order), "CONNECT %u\n", port);
 	do {
-		_cleanup_close_ int fd = dial(path);
+		_cleanup_close_ int fd = bawn_firecracker_dial(path);
 
 		r = fd < 0 ? fd : 0;
 		if (r == 0 && send(fd, order, strlen(order), MSG_NOSIGNAL) < 0)

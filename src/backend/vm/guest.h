@@ -4,8 +4,8 @@
 /* What a machine monitor and the first process in its guest have agreed on. */
 
 /* Two streams: the frames of far/frame.h, and requests for files (vm/files.h). */
-#define BAWN_GUEST_STREAM "bawn.stream" /* ports of a virtual serial line … */
-#define BAWN_GUEST_FILES  "bawn.files"
+#define BAWN_GUEST_STREAM      "bawn.stream" /* ports of a virtual serial line … */
+#define BAWN_GUEST_FILES       "bawn.files"
 #define BAWN_GUEST_STREAM_PORT 1024u /* … or of a vsock: here the guest waits for the host … */
 #define BAWN_GUEST_FILES_PORT  1025u /* … and here the host for the guest */
 
@@ -19,4 +19,5 @@
 #define BAWN_GUEST_ALIVE "bawn: this machine works"
 
 /* What a machine that lives for one command does not need, and what takes time at its start. */
-#define BAWN_GUEST_QUICK "audit=0 cryptomgr.notests 8250.nr_uarts=1 i8042.noaux i8042.nokbd lsm=landlock"
+#define BAWN_GUEST_QUICK \
+	"audit=0 cryptomgr.notests 8250.nr_uarts=1 i8042.noaux i8042.nokbd lsm=landlock"

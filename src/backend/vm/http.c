@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See http.h. What is not understood is refused: the monitor is given no chance to be interpreted. */
+/* See http.h. What is not understood is refused: the monitor is given no chance to be interpreted.
+ */
 #include "backend/vm/http.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <jansson.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +13,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include <jansson.h>
 #include <sys/socket.h>
 
 #include "base/io.h"
@@ -106,7 +107,8 @@ int bawn_http_parse(const char *data, size_t len, struct bawn_http_answer *ret)
 /* The message in an answer that is no success, as the API's schema has it. */
 static void fault_of(const struct bawn_http_answer *a, char *dst, size_t size)
 {
-	json_t *root = a->body_len ? json_loadb(a->body, a->body_len, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	json_t *root =
+		a->body_len ? json_loadb(a->body, a->body_len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const char *text = json_string_value(json_object_get(root, "fault_message"));
 	_cleanup_buf_ struct bawn_buf b = {0};
 
@@ -116,31 +118,39 @@ static void fault_of(const struct bawn_http_answer *a, char *dst, size_t size)
 	json_decref(root);
 }
 
+/* Wait until there is something, and take it. */
+static int take_some(int fd, int64_t stop, struct bawn_buf *b)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int64_t left = stop - bawn_now_ms();
+	char chunk[4096];
+	ssize_t n;
+
+	if (left <= 0)
+		return -ETIMEDOUT;
+	if (poll(&p, 1, left > INT32_MAX ? INT32_MAX : (int)left) <= 0)
+		return 0;
+	n = recv(fd, chunk, sizeof(chunk), MSG_DONTWAIT);
+	if (n == 0)
+		return -EPIPE;
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	bawn_buf_add(b, chunk, (size_t)n);
+	return b->failed;
+}
+
 static int take_answer(int fd, int64_t stop, struct bawn_buf *b, struct bawn_http_answer *ret)
 {
-	for (;;) {
-		struct pollfd p = {.fd = fd, .events = POLLIN};
-		int64_t left = stop - bawn_now_ms();
-		char chunk[4096];
-		ssize_t n;
-		int r = bawn_http_parse(b->data ? b->data : "", b->len, ret);
+	int r = 0;
 
-		if (r != 0)
-			return r < 0 ? r : 0;
-		if (left <= 0)
-			return -ETIMEDOUT;
-		if (poll(&p, 1, left > INT32_MAX ? INT32_MAX : (int)left) < 0 && errno != EINTR)
-			return -errno;
-		n = p.revents ? recv(fd, chunk, sizeof(chunk), MSG_DONTWAIT) : -1;
-		if (n == 0)
-			return -EPIPE;
-		if (n < 0 && p.revents && errno != EAGAIN && errno != EINTR)
-			return -errno;
-		if (n > 0)
-			bawn_buf_add(b, chunk, (size_t)n);
-		if (b->failed)
-			return b->failed;
+	while (r == 0) {
+		r = bawn_http_parse(b->data ? b->data : "", b->len, ret);
+		if (r > 0)
+			return 0;
+		if (r == 0)
+			r = take_some(fd, stop, b);
 	}
+	return r;
 }
 
 static int send_request(int fd, const char *path, const char *json)
@@ -166,7 +176,7 @@ static int send_request(int fd, const char *path, const char *json)
 int bawn_http_put(int fd, const char *path, const char *json, int64_t stop, struct bawn_error *err)
 {
 	_cleanup_buf_ struct bawn_buf b = {.max = BAWN_HTTP_HEAD_MAX + BAWN_HTTP_BODY_MAX};
-	struct bawn_http_answer a;
+	struct bawn_http_answer a = {0};
 	char fault[240];
 	int r = send_request(fd, path, json);
 

@@ -23,12 +23,12 @@ struct bawn_http_answer {
 	size_t body_len;
 };
 
-/* Read an answer in `data`. Its length if it is whole, 0 if more is needed, -EPROTO if it is none. */
+/* Read an answer in `data`. Its length if it is whole, 0 if more is needed, -EPROTO if it is none.
+ */
 int bawn_http_parse(const char *data, size_t len, struct bawn_http_answer *ret);
 
 /*
  * PUT `json` to `path` on the connection `fd` and wait for the answer at most until `stop`
  * (bawn_now_ms()). Fails unless it is a success, with the `fault_message` of the answer.
  */
-int bawn_http_put(
-	int fd, const char *path, const char *json, int64_t stop, struct bawn_error *err);
+int bawn_http_put(int fd, const char *path, const char *json, int64_t stop, struct bawn_error *err);

@@ -36,11 +36,13 @@ static void pad(struct bawn_buf *b)
 	bawn_buf_add(b, zero, (ALIGN - b->len % ALIGN) % ALIGN);
 }
 
-static void header(struct bawn_buf *b, const char *name, unsigned mode, size_t len, const unsigned dev[2])
+static void header(
+	struct bawn_buf *b, const char *name, unsigned mode, size_t len, const unsigned dev[2])
 {
 	/* inode, mode, uid, gid, links, time, size, device, represented device, name, checksum */
-	bawn_buf_printf(b, "070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X", 0u, mode, 0u,
-		0u, 1u, 0u, (unsigned)len, 0u, 0u, dev[0], dev[1], (unsigned)strlen(name) + 1u, 0u);
+	bawn_buf_printf(b, "070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X", 0u, mode,
+		0u, 0u, 1u, 0u, (unsigned)len, 0u, 0u, dev[0], dev[1], (unsigned)strlen(name) + 1u,
+		0u);
 	bawn_buf_add(b, name, strlen(name) + 1);
 	pad(b);
 }
@@ -127,20 +129,12 @@ int bawn_initrd_make(const struct bawn_vm_kernel *k, const char *init, struct ba
 		return r;
 	bawn_cpio_end(out);
 	if (out->failed)
-		return bawn_fail(err, BAWN_ERR_BACKEND, out->failed, "the guest's first files are too many");
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, out->failed, "the guest's first files are too many");
 	return 0;
 }
 
 /* ---- the file ---- */
-
-static void add_identity(struct bawn_buf *b, const char *path)
-{
-	struct stat st = {0};
-
-	(void)stat(path, &st);
-	bawn_buf_printf(b, "%s %lld %lld.%09ld %llu\n", path, (long long)st.st_size,
-		(long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
-}
 
 static int name_of(const struct bawn_vm_kernel *k, const char *init, char ret[BAWN_HEX_LEN + 1])
 {
@@ -148,10 +142,10 @@ static int name_of(const struct bawn_vm_kernel *k, const char *init, char ret[BA
 	const struct bawn_vm_module *m;
 	char path[PATH_MAX];
 
-	add_identity(&b, init);
+	bawn_vm_identity(&b, init);
 	for (size_t i = 0; (m = bawn_vm_module_at(i)); i++)
 		if (module_path(k, m, path))
-			add_identity(&b, path);
+			bawn_vm_identity(&b, path);
 	if (b.failed)
 		return b.failed;
 	bawn_sha256_hex(b.data, b.len, ret);
@@ -186,7 +180,8 @@ static int write_whole(int dir, const char *name, const struct bawn_buf *b)
 
 	(void)snprintf(temp, sizeof(temp), PREFIX "%ld.new", (long)getpid());
 	(void)unlinkat(dir, temp, 0);
-	_cleanup_close_ int fd = openat(dir, temp, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+	_cleanup_close_ int fd =
+		openat(dir, temp, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
 	r = bawn_write_all(fd, b->data, b->len);

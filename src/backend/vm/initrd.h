@@ -22,7 +22,7 @@ void bawn_cpio_end(struct bawn_buf *b);
 /* The whole archive for this kernel with the program `init`. */
 int bawn_initrd_make(const struct bawn_vm_kernel *k, const char *init, struct bawn_buf *out,
 	struct bawn_error *err);
-/* A file with it among bawn's own, made if it is not there or was made from something else: whole or
- * not at all. */
+/* A file with it among bawn's own, made if it is not there or was made from something else: whole
+ * or not at all. */
 int bawn_initrd_file(struct bawn_arena *a, const struct bawn_vm_kernel *k, const char *init,
 	const char **ret, struct bawn_error *err);

@@ -58,7 +58,8 @@ int bawn_jail_add(struct bawn_jail *j, struct bawn_mount m)
 
 int bawn_jail_mount(struct bawn_jail *j, enum bawn_mount_kind kind, const char *path)
 {
-	return bawn_jail_add(j, (struct bawn_mount){.kind = kind, .src = path, .dst = path, .rule = "vm"});
+	return bawn_jail_add(
+		j, (struct bawn_mount){.kind = kind, .src = path, .dst = path, .rule = "vm"});
 }
 
 /* As on the host: a directory, or a link into /usr. */
@@ -73,8 +74,9 @@ static int add_top(struct bawn_jail *j, const char *path)
 	to = bawn_arena_strndup(j->a, target, (size_t)n);
 	if (!to)
 		return -ENOMEM;
-	return bawn_jail_add(j,
-		(struct bawn_mount){.kind = BAWN_MNT_SYMLINK, .src = to, .dst = path, .rule = "vm"});
+	return bawn_jail_add(
+		j, (struct bawn_mount){
+			   .kind = BAWN_MNT_SYMLINK, .src = to, .dst = path, .rule = "vm"});
 }
 
 int bawn_jail_system(struct bawn_jail *j)
@@ -86,17 +88,18 @@ int bawn_jail_system(struct bawn_jail *j)
 		r = add_top(j, top[i]);
 	if (r >= 0)
 		r = bawn_jail_add(j, (struct bawn_mount){.kind = BAWN_MNT_RO,
-				   .src = "/etc/ld.so.cache",
-				   .dst = "/etc/ld.so.cache",
-				   .optional = true,
-				   .rule = "vm"});
+					     .src = "/etc/ld.so.cache",
+					     .dst = "/etc/ld.so.cache",
+					     .optional = true,
+					     .rule = "vm"});
 	return r < 0 ? r
-		     : bawn_jail_add(j, (struct bawn_mount){
-				      .kind = BAWN_MNT_SCRATCH, .dst = "/tmp", .rule = "vm"});
+		     : bawn_jail_add(
+			       j, (struct bawn_mount){
+					  .kind = BAWN_MNT_SCRATCH, .dst = "/tmp", .rule = "vm"});
 }
 
-int bawn_jail_start(struct bawn_jail *j, const char *const *argv, const int stdio[3],
-	struct bawn_error *err)
+int bawn_jail_start(
+	struct bawn_jail *j, const char *const *argv, const int stdio[3], struct bawn_error *err)
 {
 	uint32_t missing;
 	int r;

@@ -28,7 +28,7 @@ int bawn_jail_mount(struct bawn_jail *j, enum bawn_mount_kind kind, const char *
 int bawn_jail_system(struct bawn_jail *j);
 /* Start `argv` (argv[0] is the program's path) with these three descriptors. It runs when this
  * returns. */
-int bawn_jail_start(struct bawn_jail *j, const char *const *argv, const int stdio[3],
-	struct bawn_error *err);
+int bawn_jail_start(
+	struct bawn_jail *j, const char *const *argv, const int stdio[3], struct bawn_error *err);
 /* Kill it and wait until it is gone. Safe when it was never started, and twice. */
 void bawn_jail_end(struct bawn_jail *j);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/stat.h>
+
 #include "base/cleanup.h"
 #include "base/libexec.h"
 
@@ -61,10 +63,20 @@ static int describe(const char *path, int kind, struct bawn_vm_kernel *ret)
 	(void)snprintf(ret->modules, sizeof(ret->modules), "%.*s/modules", dir, path);
 	ret->flat = access(ret->modules, X_OK) == 0;
 	if (!ret->flat && !strncmp(base, "vmlinuz-", 8))
-		(void)snprintf(ret->modules, sizeof(ret->modules), "/lib/modules/%s/kernel", base + 8);
+		(void)snprintf(
+			ret->modules, sizeof(ret->modules), "/lib/modules/%s/kernel", base + 8);
 	if (access(ret->modules, X_OK) < 0)
 		*ret->modules = '\0';
 	return 0;
+}
+
+void bawn_vm_identity(struct bawn_buf *b, const char *path)
+{
+	struct stat st = {0};
+
+	(void)stat(path, &st);
+	bawn_buf_printf(b, "%s %lld %lld.%09ld %llu\n", path, (long long)st.st_size,
+		(long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
 }
 
 static int use(const char *path, struct bawn_vm_kernel *ret, struct bawn_error *err)
@@ -77,7 +89,8 @@ static int use(const char *path, struct bawn_vm_kernel *ret, struct bawn_error *
 		kind = describe(path, kind, ret);
 	if (kind < 0) {
 		errno = -kind;
-		return bawn_fail(err, BAWN_ERR_BACKEND, kind, "cannot use the kernel '%s': %m", path);
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, kind, "cannot use the kernel '%s': %m", path);
 	}
 	return 0;
 }
@@ -86,6 +99,7 @@ static int use(const char *path, struct bawn_vm_kernel *ret, struct bawn_error *
 static int find_installed(char *dst, size_t size)
 {
 	glob_t g = {0};
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
 	int r = glob("/boot/vmlinuz-*cloud*", 0, NULL, &g) ? -ENOENT : 0;
 
 	if (r == 0)

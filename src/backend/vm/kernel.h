@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 
 struct bawn_vm_kernel {
@@ -21,8 +22,7 @@ struct bawn_vm_kernel {
  * Debian cloud kernel that is installed. -ENOENT with BAWN_ERR_UNSUPPORTED and the remedy if there
  * is none; BAWN_ERR_BACKEND if the named one cannot be read or is no kernel.
  */
-int bawn_vm_kernel_find(
-	const char *setting, struct bawn_vm_kernel *ret, struct bawn_error *err);
+int bawn_vm_kernel_find(const char *setting, struct bawn_vm_kernel *ret, struct bawn_error *err);
 
 extern const char bawn_vm_kernel_remedy[];
 
@@ -33,3 +33,7 @@ struct bawn_vm_module {
 	const char *dir;
 };
 const struct bawn_vm_module *bawn_vm_module_at(size_t i);
+
+/* Add what tells a file from what it was before: path, size, time, inode. For names of what was
+ * made from it. */
+void bawn_vm_identity(struct bawn_buf *b, const char *path);

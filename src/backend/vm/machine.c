@@ -15,10 +15,10 @@
 #include "base/libexec.h"
 #include "base/path.h"
 
-#define MIB        ((uint64_t)1 << 20)
-#define GUEST_MIB  160u /* the kernel, our processes, and some cache */
-#define LEAST_MIB  256u
-#define CPUS_MAX   8u
+#define MIB       ((uint64_t)1 << 20)
+#define GUEST_MIB 160u /* the kernel, our processes, and some cache */
+#define LEAST_MIB 256u
+#define CPUS_MAX  8u
 
 int bawn_machine_init(struct bawn_machine *m, const struct bawn_plan *plan, struct bawn_error *err)
 {
@@ -31,7 +31,8 @@ int bawn_machine_init(struct bawn_machine *m, const struct bawn_plan *plan, stru
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
 	bawn_jail_init(&m->monitor, m->a, plan);
 	bawn_jail_init(&m->files, m->a, plan);
-	r = bawn_vm_kernel_find(plan->backend.vm_kernel ? plan->backend.vm_kernel : "", &m->kernel, err);
+	r = bawn_vm_kernel_find(
+		plan->backend.vm_kernel ? plan->backend.vm_kernel : "", &m->kernel, err);
 	if (r < 0)
 		return r;
 	r = bawn_libexec_find("bawn-inside", m->inside, sizeof(m->inside));
@@ -136,8 +137,8 @@ int bawn_machine_failed(struct bawn_machine *m, const char *what, struct bawn_er
 		(void)bawn_console_read(&m->console);
 	bawn_console_last(&m->console, last, sizeof(last));
 	if (!*last)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -EIO,
-			"%s, and said nothing (kernel '%s')", what, m->kernel.image);
+		return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "%s, and said nothing (kernel '%s')",
+			what, m->kernel.image);
 	return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "%s: %s", what, last);
 }
 

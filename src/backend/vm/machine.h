@@ -18,7 +18,8 @@
 #include "backend/vm/jail.h"
 #include "backend/vm/kernel.h"
 
-#define BAWN_MACHINE_BOOT_MS 60000 /* an emulated guest on a busy host is slow, but not that slow */
+/* An emulated guest on a busy host is slow, but not that slow. */
+#define BAWN_MACHINE_BOOT_MS 60000
 
 struct bawn_machine {
 	struct bawn_arena *a; /* NULL: nothing was begun */
@@ -31,8 +32,7 @@ struct bawn_machine {
 };
 
 /* Find the parts. */
-int bawn_machine_init(
-	struct bawn_machine *m, const struct bawn_plan *plan, struct bawn_error *err);
+int bawn_machine_init(struct bawn_machine *m, const struct bawn_plan *plan, struct bawn_error *err);
 /* Serve the plan's read-only mounts on the stream `fd`. */
 int bawn_machine_serve(struct bawn_machine *m, int fd, struct bawn_error *err);
 /* Memory for the guest: that of the command, and what the guest needs itself. */

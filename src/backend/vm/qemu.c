@@ -23,7 +23,8 @@
 #define PROGRAM "qemu-system-x86_64"
 #define REMEDY  "apt-get install qemu-system-x86"
 
-static int describe(struct bawn_machine *m, const char *program, struct bawn_qemu *ret, struct bawn_error *err)
+static int describe(
+	struct bawn_machine *m, const char *program, struct bawn_qemu *ret, struct bawn_error *err)
 {
 	*ret = (struct bawn_qemu){.program = program,
 		.kernel = &m->kernel,
@@ -59,7 +60,8 @@ static int open_jail(struct bawn_machine *m, const struct bawn_qemu *q)
 	return r;
 }
 
-static int start(struct bawn_machine *m, const struct bawn_qemu *q, int stream, struct bawn_error *err)
+static int start(
+	struct bawn_machine *m, const struct bawn_qemu *q, int stream, struct bawn_error *err)
 {
 	const char *const *argv = bawn_qemu_argv(m->a, q);
 	_cleanup_close_ int ours = -1, theirs = -1, console = -1;
@@ -91,8 +93,8 @@ static int build(const struct bawn_far_job *job, struct bawn_strlist *argv, stru
 		r = describe(&vm->machine, job->program, &q, err);
 	if (r < 0)
 		return r;
-	(void)snprintf(job->in->walls + at, sizeof(job->in->walls) - at, ", %s, QEMU in native's wall",
-		q.kvm ? "KVM" : "emulated (TCG)");
+	(void)snprintf(job->in->walls + at, sizeof(job->in->walls) - at,
+		", %s, QEMU in native's wall", q.kvm ? "KVM" : "emulated (TCG)");
 	return start(&vm->machine, &q, job->stream, err);
 }
 

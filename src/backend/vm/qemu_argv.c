@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QEMU's command line: the smallest machine that it has, nothing but what is listed here, and QEMU's
- * own system call filter on top of the wall around it.
+ * QEMU's command line: the smallest machine that it has, nothing but what is listed here, and
+ * QEMU's own system call filter on top of the wall around it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +56,8 @@ static void add_kernel(struct words *w, const struct bawn_qemu *q)
 	add2(w, "-initrd", q->initrd);
 	add2(w, "-append",
 		bawn_arena_printf(w->a,
-			"console=ttyS0 quiet panic=-1 reboot=t rdinit=/init " BAWN_GUEST_QUICK "%s %s",
+			"console=ttyS0 quiet panic=-1 reboot=t rdinit=/init " BAWN_GUEST_QUICK
+			"%s %s",
 			tsc, q->guest));
 }
 
@@ -79,7 +80,8 @@ static void add_devices(struct words *w, const struct bawn_qemu *q)
 	if (!q->image)
 		return;
 	add2(w, "-drive",
-		image ? bawn_arena_printf(w->a, "if=none,id=root,format=raw,readonly=on,file=%s", image)
+		image ? bawn_arena_printf(
+				w->a, "if=none,id=root,format=raw,readonly=on,file=%s", image)
 		      : NULL);
 	add2(w, "-device", "virtio-blk-device,drive=root");
 }
@@ -91,8 +93,9 @@ const char *const *bawn_qemu_argv(struct bawn_arena *a, const struct bawn_qemu *
 	if (!w.v)
 		return NULL;
 	add(&w, q->program);
-	add2(&w, "-M", q->kvm ? "microvm,accel=kvm,x-option-roms=off,auto-kernel-cmdline=off"
-			      : "microvm,accel=tcg,x-option-roms=off,auto-kernel-cmdline=off");
+	add2(&w, "-M",
+		q->kvm ? "microvm,accel=kvm,x-option-roms=off,auto-kernel-cmdline=off"
+		       : "microvm,accel=tcg,x-option-roms=off,auto-kernel-cmdline=off");
 	add2(&w, "-cpu", q->kvm ? "host" : "max");
 	add2(&w, "-smp", bawn_arena_printf(a, "%u", q->cpus));
 	add2(&w, "-m", bawn_arena_printf(a, "%lluM", (unsigned long long)q->memory_mib));

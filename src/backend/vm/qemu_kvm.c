@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether KVM works here can only be found out by booting: the device may be there and yet belong to
- * a machine that is itself virtual and runs no ordinary guest. The answer is kept in a file whose
- * name says what it depends on.
+ * Whether KVM works here can only be found out by booting: the device may be there and yet belong
+ * to a machine that is itself virtual and runs no ordinary guest. The answer is kept in a file
+ * whose name says what it depends on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,18 +28,9 @@
 #include "base/path.h"
 #include "base/sha256.h"
 
-#define TRIAL_MS  4000 /* a guest that works is there in a tenth of that */
-#define DEVICE    "/dev/kvm"
-#define TSC_US    4000
-
-static void add_identity(struct bawn_buf *b, const char *path)
-{
-	struct stat st = {0};
-
-	(void)stat(path, &st);
-	bawn_buf_printf(b, "%s %lld %lld.%09ld %llu\n", path, (long long)st.st_size,
-		(long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
-}
+#define TRIAL_MS 4000 /* a guest that works is there in a tenth of that */
+#define DEVICE   "/dev/kvm"
+#define TSC_US   4000
 
 /* Where the answer is kept; NULL if nowhere. */
 static const char *answer_path(struct bawn_arena *a, const struct bawn_qemu *q)
@@ -53,8 +44,8 @@ static const char *answer_path(struct bawn_arena *a, const struct bawn_qemu *q)
 	/* a host that was moved or changed has been started anew */
 	(void)bawn_read_small(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	bawn_buf_printf(&b, "%s %s %s\n", un.release, un.version, boot);
-	add_identity(&b, q->program);
-	add_identity(&b, q->kernel->image);
+	bawn_vm_identity(&b, q->program);
+	bawn_vm_identity(&b, q->kernel->image);
 	if (!dir || b.failed)
 		return NULL;
 	bawn_sha256_hex(b.data, b.len, hex);
@@ -68,7 +59,8 @@ static void keep_answer(const char *path, bool works)
 	if (bawn_path_make_dirs(path, (size_t)(slash - path)) < 0)
 		return;
 	/* one byte: there is no half of it */
-	_cleanup_close_ int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	_cleanup_close_ int fd =
+		open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd >= 0)
 		(void)bawn_write_all(fd, works ? "1" : "0", 1);
 }

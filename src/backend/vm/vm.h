@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A far backend (far/far.h) whose tool is a machine: what QEMU's and Firecracker's have in common. */
+/* A far backend (far/far.h) whose tool is a machine: what QEMU's and Firecracker's have in common.
+ */
 
 #include "backend/far/far.h"
 #include "backend/vm/machine.h"

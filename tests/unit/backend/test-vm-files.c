@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file server as a guest's kernel sees it, and as a hostile one would. */
-#include "backend/vm/files.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -12,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "backend/vm/files.h"
 #include "backend/vm/files_nodes.h"
 #include "harness.h"
 

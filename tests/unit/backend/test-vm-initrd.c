@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The archive that a guest starts with, the kernels that are taken, and what a console said last. */
-#include "backend/vm/initrd.h"
-
+/* The archive that a guest starts with, the kernels that are taken, and what a console said last.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -9,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "backend/vm/console.h"
+#include "backend/vm/initrd.h"
 #include "base/io.h"
 #include "harness.h"
 
@@ -47,9 +47,23 @@ TEST(entries_are_those_of_newc)
 	bawn_cpio_add(&b, "ab", S_IFREG | 0755, "xyz", 3);
 	ASSERT_EQ(b.len, 116 + 4); /* header and name, data: each padded to four bytes */
 	ASSERT_TRUE(!memcmp(b.data,
-		"070701" "00000000" "000081ED" "00000000" "00000000" "00000001" "00000000"
-		"00000003" "00000000" "00000000" "00000000" "00000000" "00000003" "00000000"
-		"ab\0\0\0\0" "xyz\0", b.len));
+		"070701"
+		"00000000"
+		"000081ED"
+		"00000000"
+		"00000000"
+		"00000001"
+		"00000000"
+		"00000003"
+		"00000000"
+		"00000000"
+		"00000000"
+		"00000000"
+		"00000003"
+		"00000000"
+		"ab\0\0\0\0"
+		"xyz\0",
+		b.len));
 	bawn_buf_done(&b);
 }
 
@@ -178,8 +192,10 @@ TEST(the_last_line_that_says_something)
 		{"", ""},
 		{"\n\r\n", ""},
 		{"one\ntwo\r\n", "two"},
-		{"[    1.234567] Kernel panic - not syncing: no init\n", "Kernel panic - not syncing: no init"},
-		{"[    1.2] Kernel panic: x\n[    1.3] ---[ end Kernel panic: x ]---\n", "Kernel panic: x"},
+		{"[    1.234567] Kernel panic - not syncing: no init\n",
+			"Kernel panic - not syncing: no init"},
+		{"[    1.2] Kernel panic: x\n[    1.3] ---[ end Kernel panic: x ]---\n",
+			"Kernel panic: x"},
 		{"bawn: cannot mount: No such device\n[    2.0] reboot: Restarting system\n",
 			"bawn: cannot mount: No such device"},
 		{"[ 1] reboot: Restarting system", ""},

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is asked of QEMU and of Firecracker, word for word, and how Firecracker's answers are read. */
+/* What is asked of QEMU and of Firecracker, word for word, and how Firecracker's answers are read.
+ */
 #include <errno.h>
-
 #include <jansson.h>
+
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -25,12 +26,14 @@ static void is_argv(const char *const *argv, const char *expected)
 	ASSERT_STREQ(all, expected);
 }
 
-#define MACHINE "\n-nodefaults\n-no-user-config\n-display\nnone\n-monitor\nnone\n-no-reboot\n-sandbox\n" \
-	"on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny\n" \
-	"-kernel\n/k/vmlinux\n-initrd\n/i\n-append\n" \
+#define MACHINE                                                                                  \
+	"\n-nodefaults\n-no-user-config\n-display\nnone\n-monitor\nnone\n-no-reboot\n-sandbox\n" \
+	"on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny\n"              \
+	"-kernel\n/k/vmlinux\n-initrd\n/i\n-append\n"                                            \
 	"console=ttyS0 quiet panic=-1 reboot=t rdinit=/init " BAWN_GUEST_QUICK
-#define DEVICES "\n-chardev\nsocket,id=console,fd=2\n-serial\nchardev:console\n-device\nvirtio-rng-device\n" \
-	"-device\nvirtio-serial-device\n" \
+#define DEVICES                                                                                      \
+	"\n-chardev\nsocket,id=console,fd=2\n-serial\nchardev:console\n-device\nvirtio-rng-device\n" \
+	"-device\nvirtio-serial-device\n"                                                            \
 	"-chardev\nsocket,id=stream,fd=0\n-device\nvirtserialport,chardev=stream,name=bawn.stream\n" \
 	"-chardev\nsocket,id=files,fd=1\n-device\nvirtserialport,chardev=files,name=bawn.files"
 
@@ -75,7 +78,8 @@ TEST(qemu_with_kvm_and_a_disk_with_a_comma)
 TEST(there_is_no_network_device)
 {
 	struct bawn_arena *a = bawn_arena_new();
-	struct bawn_qemu q = {.program = "q", .kernel = &kernel, .initrd = "/i", .guest = "g", .cpus = 1};
+	struct bawn_qemu q = {
+		.program = "q", .kernel = &kernel, .initrd = "/i", .guest = "g", .cpus = 1};
 	const char *const *argv = bawn_qemu_argv(a, &q);
 
 	for (size_t i = 0; argv[i]; i++)
@@ -157,7 +161,8 @@ TEST(answers_are_read_strictly)
 		int status; /* 0: more is needed; -1: refused */
 		size_t body;
 	} rows[] = {
-		{"HTTP/1.1 204 \r\nServer: Firecracker API\r\nConnection: keep-alive\r\n\r\n", 204, 0},
+		{"HTTP/1.1 204 \r\nServer: Firecracker API\r\nConnection: keep-alive\r\n\r\n", 204,
+			0},
 		{"HTTP/1.1 400 Bad Request\r\nContent-Length: 3\r\n\r\nabc", 400, 3},
 		{"HTTP/1.1 400\r\ncontent-length:3\r\n\r\nabcdef", 400, 3},
 		{"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", 0, 0},

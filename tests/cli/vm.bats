@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# Virtual machines: QEMU for real, Firecracker with a stand-in for its binary (fake-firecracker.py), which boots the
+# kernel and the initrd that it is given. A boot takes seconds where the processor is emulated, so a run checks much.
+load common
+
+need_vm() {
+	command -v qemu-system-x86_64 >/dev/null || skip "no qemu-system-x86_64 (apt-get install qemu-system-x86)"
+	[ -r "$(dirname "$BAWN")/vm/vmlinux" ] || skip "no kernel for virtual machines (tools/vm-kernel.sh build-deps/vm)"
+}
+
+# The stand-in on the PATH.
+fake_firecracker() {
+	mkdir -p "$base/bin"
+	cp "$BATS_TEST_DIRNAME/fake-firecracker.py" "$base/bin/firecracker"
+	chmod 755 "$base/bin/firecracker"
+	PATH=$base/bin:$PATH
+}
+
+# What a command in a machine does to the workspace, and what it must not.
+probe='uname -r >kernel; cat; cat in; echo changed >in; mkdir -p d/e; echo new >d/e/f; rm gone; ln -s in link
+	cat secret/key; echo evil >.git/hooks/pre-commit; cat /etc/shadow; touch /usr/x; ls /sys/class/net; id -u >uid
+	mount -t tmpfs none /mnt; exit 7'
+
+make_workspace() {
+	git init -q .
+	mkdir secret
+	echo SECRET >secret/key
+	echo before >in
+	echo x >gone
+}
+
+check_workspace() {
+	[ "$status" -eq 7 ]
+	[[ $output == $'from stdin\nbefore'* ]]
+	[[ $output != *SECRET* && $output != *eth0* && $output != *root:* ]]
+	[ "$(cat kernel)" != "$(uname -r)" ]
+	[ "$(cat uid)" = "$(id -u)" ]
+	[ "$(cat in)" = changed ]
+	[ "$(cat d/e/f)" = new ]
+	[ ! -e gone ]
+	[ "$(readlink link)" = in ]
+	[ ! -e .git/hooks/pre-commit ]
+	[ "$(cat secret/key)" = SECRET ]
+	[ ! -e /usr/x ]
+	[ "$(stat -c %u d/e/f)" = "$(id -u)" ]
+}
+
+@test "qemu: a command runs in a machine of its own and its changes come back" {
+	need_vm
+	make_workspace
+	run --separate-stderr bawn run --backend qemu --deny "$PWD/secret" -- sh -c "$probe" <<<"from stdin"
+	check_workspace
+	[[ $stderr == *"denied: "* ]]
+}
+
+@test "qemu: time, output and memory are limited, and the result says by what" {
+	need_vm
+	run --separate-stderr bawn run --json --backend qemu --timeout 40s --output-limit 2000 -- sh -c 'echo hi; yes'
+	[ "$(jq -r .limit <<<"$output")" = output ]
+	[ "$(jq -r .level <<<"$output")" = vm ]
+	[[ $(jq -r .walls <<<"$output") == *"QEMU microvm"* ]]
+	[ "$(jq '.controls.missing | length' <<<"$output")" -eq 0 ]
+	run --separate-stderr bawn run -q --backend qemu --timeout 1s -- sh -c 'echo up; sleep 1000'
+	[ "$status" -eq 124 ]
+	run --separate-stderr bawn run -q --backend qemu --memory 64M -- sh -c 'x=$(head -c 200000000 /dev/zero | tr "\0" x); echo survived'
+	[ "$status" -ne 0 ]
+	[[ $output != *survived* ]]
+}
+
+@test "qemu: nothing is left when bawn is killed" {
+	need_vm
+	"$BAWN" run -q --backend qemu -- sh -c 'echo up; sleep 1000' >out 2>err &
+	pid=$!
+	for _ in $(seq 600); do
+		[ ! -s out ] || break
+		kill -0 "$pid" || break
+		sleep 0.1
+	done
+	[ "$(cat out)" = up ]
+	kids=$(pgrep -P "$pid")
+	[ -n "$kids" ]
+	kill -KILL "$pid"
+	for _ in $(seq 100); do
+		left=$(ls -d /tmp/bawn-"$pid"-* 2>/dev/null || true)
+		for k in $kids; do
+			kill -0 "$k" 2>/dev/null && left+=" $k"
+		done
+		[ -n "$left" ] || break
+		sleep 0.1
+	done
+	[ -z "$left" ]
+}
+
+@test "qemu: a kernel that is missing, garbage or broken is one line" {
+	need_vm
+	kernel=$base/kernel
+	printf 'enforcement: {vm: {kernel: %s}}\n' "$kernel" >"$base/p.yaml"
+	run --separate-stderr bawn run --policy "$base/p.yaml" --backend qemu -- true
+	[ "$status" -eq 125 ]
+	one_error
+	[[ $stderr == *"'$kernel'"*"No such file"* ]]
+	head -c 100000 /dev/urandom >"$kernel"
+	run --separate-stderr bawn run --policy "$base/p.yaml" --backend qemu -- true
+	[ "$status" -eq 125 ]
+	one_error
+	[[ $stderr == *"is no kernel"* ]]
+	head -c 2000000 "$(dirname "$BAWN")/vm/vmlinux" >"$kernel"
+	run --separate-stderr bawn run --policy "$base/p.yaml" --backend qemu -- true
+	[ "$status" -eq 125 ]
+	one_error
+	[[ $stderr == *"the virtual machine did not start"* ]]
+}
+
+@test "qemu: what a machine cannot have is refused" {
+	need_vm
+	run --separate-stderr bawn run --backend qemu --net allowlist --allow-host example.com -- true
+	[ "$status" -eq 125 ]
+	one_error
+	[[ $stderr == *"net.egress"* ]]
+}
+
+@test "firecracker: the same, through its API and its vsock" {
+	need_vm
+	fake_firecracker
+	make_workspace
+	run --separate-stderr bawn run --backend firecracker --deny "$PWD/secret" -- sh -c "$probe" <<<"from stdin"
+	check_workspace
+}
+
+@test "firecracker: refusals, deaths and absence are one line" {
+	need_vm
+	if ! command -v firecracker >/dev/null; then
+		run --separate-stderr bawn run --backend firecracker -- true
+		[ "$status" -eq 125 ]
+		one_error
+		[[ $stderr == *"'firecracker' is not installed"* ]]
+	fi
+	fake_firecracker
+	for how in refuses dies; do
+		sed -i "s/^FAULT = .*/FAULT = \"$how\"/" "$base/bin/firecracker"
+		run --separate-stderr bawn run --backend firecracker -- true
+		[ "$status" -eq 125 ]
+		one_error
+		case $how in
+		refuses) [[ $stderr == *"PUT /boot-source was refused (400): The kernel file cannot be opened"* ]] ;;
+		dies) [[ $stderr == *"Firecracker ended"* ]] ;;
+		esac
+	done
+}
