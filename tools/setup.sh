@@ -25,7 +25,7 @@ command -v npm >/dev/null || want="$want npm"
 
 here=$(cd "$(dirname "$0")" && pwd)
 for_walls=1
-[ "${1:-build}" != build ] || for_walls=
+[ "$what" != build ] || for_walls=
 
 # grammars that npm brings; wasmtime's library that pip brings; a kernel for virtual machines
 finish()

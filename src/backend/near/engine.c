@@ -104,6 +104,7 @@ int bawn_engine_explain(
 	static const char *const full[] = {"no space left on device", "disk quota exceeded", NULL};
 	static const char *const runtime[] = {
 		"unknown or invalid runtime", "runtime not found", "is not a valid runtime", NULL};
+	static const char *const apart[] = {"bawn-inside: cannot open the socket", NULL};
 	static const char *const subids[] = {"/etc/subuid", "newuidmap", NULL};
 	static const char *const hybrid[] = {"cgroups in hybrid mode not supported", NULL};
 	static const char *const gone[] = {"no such container", "is not running",
@@ -132,6 +133,11 @@ int bawn_engine_explain(
 	if (says(said, runtime))
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"%s knows no runtime '%s' (enforcement.docker.runtime)", engine,
+			plan->backend.engine_runtime);
+	if (says(said, apart) && *plan->backend.engine_runtime)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"runtime '%s' keeps our stage from the host, so that nothing can be checked inside; for "
+			"gVisor there is backend 'gvisor'",
 			plan->backend.engine_runtime);
 	if (says(said, subids))
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
@@ -196,14 +202,19 @@ static int engine_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	const int stdio[3], struct bawn_error *err)
 {
 	struct engine_instance *e = of(in);
-	int r = bawn_engine_check(plan, err);
+	int r = 0;
 
-	for (int i = 0; i < 3; i++) {
-		e->stdio[i] = stdio[i] < 0 ? -1 : fcntl(stdio[i], F_DUPFD_CLOEXEC, 3);
-		if (stdio[i] >= 0 && e->stdio[i] < 0 && r >= 0)
-			r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "descriptor %d: %m", stdio[i]);
-	}
 	e->plan = plan;
+	for (int i = 0; i < 3; i++)
+		e->stdio[i] = -1;
+	for (int i = 0; i < 3 && r == 0; i++) {
+		e->stdio[i] = stdio[i] < 0 ? -1 : fcntl(stdio[i], F_DUPFD_CLOEXEC, 3);
+		if (stdio[i] >= 0 && e->stdio[i] < 0)
+			r = bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "cannot take descriptor %d: %m", i);
+	}
+	if (r == 0)
+		r = bawn_engine_check(plan, err);
 	return r < 0 ? r : bawn_near_prepare(in, &engine_of(in)->tool, plan, e->stdio, err);
 }
 
