@@ -8,9 +8,9 @@ build="gcc libc6-dev meson ninja-build pkg-config python3 libseccomp-dev libyaml
     libhyperscan-dev libtree-sitter-dev ca-certificates"
 tests="bats jq git bubblewrap mandoc clang clang-format clang-tidy libclang-rt-dev llvm cppcheck valgrind
     util-linux procps e2fsprogs iproute2 openssl curl wget bash-completion python3-yaml
-    lz4 lld wasi-libc libclang-rt-14-dev-wasm32"
+    lld wasi-libc libclang-rt-14-dev-wasm32"
 # other people's walls, each of which is skipped where it is not to be had
-walls="docker.io iptables runsc qemu-system-x86 podman crun uidmap slirp4netns busybox-static"
+walls="docker.io iptables runsc qemu-system-x86 podman crun uidmap slirp4netns busybox-static lz4"
 bench="firejail bubblewrap ripgrep socat iproute2 tinyproxy-bin squid"
 
 what=${1:-build}
@@ -25,7 +25,7 @@ command -v npm >/dev/null || want="$want npm"
 
 here=$(cd "$(dirname "$0")" && pwd)
 for_walls=1
-[ "${1:-build}" != build ] || for_walls=
+[ "$what" != build ] || for_walls=
 
 # grammars that npm brings; wasmtime's library that pip brings; a kernel for virtual machines
 finish()

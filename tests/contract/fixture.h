@@ -109,11 +109,12 @@ static bool usable(const struct bawn_backend *be)
 
 enum need {
 	NEED_NOTHING, /* also for those that cannot be used here */
-	NEED_USABLE,
-	NEED_QUICK, /* not for those that take seconds to start */
+	NEED_ALL,     /* everywhere, for both identities */
+	NEED_USABLE,  /* those that take seconds to start: for one identity only */
+	NEED_QUICK,   /* not for those */
 };
 
-static void check_need(enum need need)
+static void check_need(bool as_user, enum need need)
 {
 	const struct bawn_backend *be = getenv("BAWN_CONTRACT") ? selected(0) : NULL;
 
@@ -123,6 +124,8 @@ static void check_need(enum need need)
 		SKIP(unusable(be));
 	if (need == NEED_QUICK && is_slow(be))
 		SKIP("virtual machines take too long to start for this one");
+	if (need == NEED_USABLE && is_slow(be) && as_user)
+		SKIP("virtual machines take too long to start for doing this twice");
 }
 
 static void become_user(void)
@@ -147,7 +150,7 @@ static void begin(bool as_user, enum need need)
 	if (as_user)
 		become_user();
 	ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-	check_need(need);
+	check_need(as_user, need);
 	(void)snprintf(workspace, sizeof(workspace), "/tmp/contract-XXXXXX");
 	ASSERT_TRUE(mkdtemp(workspace));
 	ASSERT_EQ(chdir(workspace), 0);
@@ -181,6 +184,7 @@ static void end(void)
 	static void both_##id(void)
 
 #define BOTH(id)       BOTH_WITH(id, NEED_USABLE)
+#define BOTH_ALL(id)   BOTH_WITH(id, NEED_ALL)
 #define BOTH_ANY(id)   BOTH_WITH(id, NEED_NOTHING)
 #define BOTH_QUICK(id) BOTH_WITH(id, NEED_QUICK)
 
