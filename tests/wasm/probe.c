@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A WebAssembly module that does one thing per call, for the wasm tests. Not part of the build's own
- * sources: compiled for wasm32-wasi. Prints "ok" or the name of the error. */
+/* A WebAssembly module that does one thing per call, for the wasm tests. Not part of the build's
+ * own sources: compiled for wasm32-wasi. Prints "ok" or the name of the error. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -165,8 +165,8 @@ static int do_trap(char **v)
 }
 
 /* The socket calls that WASI preview 1 has; all that it could be given is a descriptor. */
-__attribute__((import_module("wasi_snapshot_preview1"), import_name("sock_accept"))) int sock_accept(
-	int, int, int);
+__attribute__((import_module("wasi_snapshot_preview1"), import_name("sock_accept"))) int
+sock_accept(int, int, int);
 __attribute__((import_module("wasi_snapshot_preview1"), import_name("sock_shutdown"))) int
 sock_shutdown(int, int);
 
