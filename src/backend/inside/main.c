@@ -11,6 +11,7 @@
 static const struct bawn_inside_mode modes[] = {
 	{"near", "fd:N | unix:PATH", bawn_inside_near},
 	{"wait", "", bawn_inside_wait},
+	{"reap", "PROGRAM ARGUMENT...", bawn_inside_reap},
 	{"exec", "SOCKET CONTAINER USER COMMAND...", bawn_inside_exec},
 };
 
