@@ -85,7 +85,7 @@ static bool is_hybrid(void)
 }
 
 /* podman lowers its own to 32768 processes before it sets the container's. */
-static uint64_t hard_limit(int what, uint64_t most)
+static uint64_t hard_limit(__rlimit_resource_t what, uint64_t most)
 {
 	struct rlimit rl = {0};
 
