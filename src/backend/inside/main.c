@@ -14,6 +14,7 @@ static const struct bawn_inside_mode modes[] = {
 	{"files", "", bawn_inside_files},
 	{"guest", "serial | vsock | trial, files | disk", bawn_inside_guest},
 	{"wait", "", bawn_inside_wait},
+	{"reap", "PROGRAM ARGUMENT...", bawn_inside_reap},
 	{"exec", "SOCKET CONTAINER USER COMMAND...", bawn_inside_exec},
 };
 

@@ -8,11 +8,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 
 #include "backend/backends.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+
+#define END_MS 10000 /* how long podman may take to notice that nobody waits for it */
 
 struct engine {
 	enum bawn_engine_kind kind;
@@ -52,6 +55,8 @@ static int build_docker(
 static int build_podman(
 	const struct bawn_near_job *job, struct bawn_near_args *args, struct bawn_error *err)
 {
+	args->argv.n = 0;
+	bawn_near_add(args, job->inside, "reap", job->program, NULL);
 	return build(BAWN_ENGINE_PODMAN, job, args, err);
 }
 
@@ -242,11 +247,28 @@ static int engine_await(struct bawn_instance *in, struct bawn_error *err)
 	return r;
 }
 
+/*
+ * Podman is no daemon: killed in the middle it leaves its helpers to whoever reaps here. A stage
+ * that finds nobody listening ends, and podman with it.
+ */
+static void let_end(struct bawn_near *n)
+{
+	struct pollfd tool = {.fd = n->link.pidfd, .events = POLLIN};
+
+	if (n->listener < 0 || n->link.pid <= 0)
+		return;
+	(void)close(n->listener);
+	n->listener = -1;
+	(void)poll(&tool, 1, END_MS);
+}
+
 static void engine_destroy(struct bawn_instance *in)
 {
 	if (!of(in)->plan) /* prepare was never called */
 		return;
 	drop_stdio(of(in));
+	if (engine_of(in)->kind == BAWN_ENGINE_PODMAN)
+		let_end(&of(in)->near);
 	bawn_near_destroy(in);
 }
 
