@@ -21,7 +21,7 @@ if [ -e "${WASM_PROBE:-}" ] && [ -e "$root/build-deps/wasmtime/libwasmtime.so" ]
 fi
 # kernels are large; one that this user cannot reach is one that is not there
 [ ! -e "${BAWN%/*}/vm" ] || ln -s "$(realpath "${BAWN%/*}/vm")" "$dir/vm"
-cp -r "$root/tests/cli" "$root/tests/escape" "$root/tests/egress" "$dir/tests/"
+cp -r "$root/tests/cli" "$root/tests/escape" "$root/tests/egress" "$root/tests/engine.sh" "$dir/tests/"
 mkdir "$dir/man" "$dir/src"
 cp -r "$root/man/." "$dir/man/"
 cp -r "$root/src/." "$dir/src/"

@@ -44,10 +44,15 @@ __attribute__((constructor)) static void make_known(void)
 		abort();
 }
 
+static const char *variable(const char *name)
+{
+	return getenv(name); /* NOLINT(concurrency-mt-unsafe) there is one thread */
+}
+
 /* The one backend that $BAWN_CONTRACT names, or all. */
 static const struct bawn_backend *selected(size_t i)
 {
-	const char *name = getenv("BAWN_CONTRACT");
+	const char *name = variable("BAWN_CONTRACT");
 
 	if (!name)
 		return bawn_backend_at(i);
@@ -116,7 +121,7 @@ enum need {
 
 static void check_need(bool as_user, enum need need)
 {
-	const struct bawn_backend *be = getenv("BAWN_CONTRACT") ? selected(0) : NULL;
+	const struct bawn_backend *be = variable("BAWN_CONTRACT") ? selected(0) : NULL;
 
 	if (!be || need == NEED_NOTHING)
 		return;
@@ -137,12 +142,13 @@ static void become_user(void)
 		FAIL("cannot become a user: %m");
 	/* as after exec: our own /proc files are ours */
 	ASSERT_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe) there is one thread */
 	ASSERT_EQ(setenv("HOME", "/tmp", 1), 0);
 }
 
 static void begin(bool as_user, enum need need)
 {
-	const char *seen = getenv("BAWN_SEEN");
+	const char *seen = variable("BAWN_SEEN");
 
 	/* while we may */
 	if (seen)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Backends that answer, hang with children, die and complain: every question has an end. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -78,7 +79,7 @@ TEST(what_hangs_is_killed_with_all_it_started)
 	char c;
 
 	ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-	ASSERT_EQ(pipe(alive), 0);
+	ASSERT_EQ(pipe2(alive, O_CLOEXEC), 0);
 	bawn_ask(&BE(hangs), 100, &p);
 	ASSERT_EQ(p.offers, 0);
 	ASSERT_TRUE(strstr(p.reason, "killed"));
