@@ -8,7 +8,7 @@ build="gcc libc6-dev meson ninja-build pkg-config python3 libseccomp-dev libyaml
     libhyperscan-dev libtree-sitter-dev ca-certificates"
 tests="bats jq git bubblewrap mandoc clang clang-format clang-tidy libclang-rt-dev llvm cppcheck valgrind
     util-linux procps e2fsprogs iproute2 openssl curl wget bash-completion python3-yaml
-    qemu-system-x86 lz4"
+    qemu-system-x86 lz4 busybox-static file"
 bench="firejail bubblewrap ripgrep socat iproute2 tinyproxy-bin squid"
 
 what=${1:-build}
