@@ -21,10 +21,11 @@ ALLOWED = {  # folder: what it may include besides itself
     "result": {"base", "call", "verdict", "plan", "backend", "supervise", "policy"},
     "audit": BASE,
     "egress": BASE,  # the door: a process of its own
+    "box": PLAN | {"backend"},
     "pipeline": PLAN | {"backend", "supervise", "result", "audit", "egress"},
     "serve": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline"},
     "api": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline"},
-    "cli": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline", "serve"},
+    "cli": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline", "serve", "box"},
 }
 
 root = pathlib.Path(sys.argv[1]) / "src"

@@ -7,6 +7,9 @@
 extern const struct bawn_backend bawn_backend_firecracker;
 extern const struct bawn_backend bawn_backend_qemu;
 extern const struct bawn_backend bawn_backend_gvisor;
+extern const struct bawn_backend bawn_backend_docker;
+extern const struct bawn_backend bawn_backend_podman;
+extern const struct bawn_backend bawn_backend_apple_container;
 extern const struct bawn_backend bawn_backend_native;
 extern const struct bawn_backend bawn_backend_bwrap;
 extern const struct bawn_backend bawn_backend_nsjail;

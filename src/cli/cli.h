@@ -100,6 +100,10 @@ struct cli {
 	/* hook install */
 	const char *settings_file;
 	bool project;
+	/* box */
+	const char *box, *box_dir; /* exec: where the command runs */
+	const char *dockerfile, *build_network, *engine, *older_than;
+	bool all, check;
 	/* inspect, verify */
 	const char *batch, *mode, *detect, *lang;
 	bool redact, sarif;
@@ -144,7 +148,9 @@ extern const struct cli_opt cli_vet_opts[];
 
 /* run_opts.c: what describes a run */
 extern const struct cli_opt cli_policy_opts[]; /* what becomes policy */
-extern const struct cli_opt cli_call_opts[];   /* what describes the call */
+extern const struct cli_opt
+	cli_limit_opts[];                    /* of that, what can differ from run to run in a box */
+extern const struct cli_opt cli_call_opts[]; /* what describes the call */
 /* Everything parsed, as the pipeline wants it. Output goes nowhere yet. */
 int cli_run_input(struct cli *cli, struct bawn_run_input *ret, struct bawn_error *err);
 /* --policy and --workspace alone, for verbs that run nothing */
@@ -196,6 +202,6 @@ void cli_explain_controls(struct cli *cli, const struct bawn_explanation *ex);
 void cli_explain_json_controls(struct bawn_buf *b, const struct bawn_explanation *ex);
 
 /* cmd_*.c */
-extern const struct cli_cmd cli_cmd_run, cli_cmd_guard, cli_cmd_explain, cli_cmd_doctor,
-	cli_cmd_policy, cli_cmd_audit, cli_cmd_inspect, cli_cmd_verify, cli_cmd_hook, cli_cmd_proxy,
-	cli_cmd_help, cli_cmd_version, cli_cmd_completion;
+extern const struct cli_cmd cli_cmd_run, cli_cmd_box, cli_cmd_guard, cli_cmd_explain,
+	cli_cmd_doctor, cli_cmd_policy, cli_cmd_audit, cli_cmd_inspect, cli_cmd_verify,
+	cli_cmd_hook, cli_cmd_proxy, cli_cmd_help, cli_cmd_version, cli_cmd_completion;

@@ -116,6 +116,22 @@ const struct cli_opt cli_policy_opts[] = {
 	{NULL},
 };
 
+const struct cli_opt cli_limit_opts[] = {
+	SETTING("timeout", 0, "TIME", NULL, "limits.time", "wall-clock time: 500ms, 30s, 5m, 1h"),
+	SETTING("memory", 'm', "SIZE", NULL, "limits.memory", "memory of the whole tree"),
+	SETTING("pids", 0, "N", NULL, "limits.processes", "processes and threads"),
+	SETTING("files", 0, "N", NULL, "limits.files", "open files of each process"),
+	SETTING("output-limit", 0, "SIZE", NULL, "limits.output",
+		"bytes of standard output and error"),
+	{.name = "env",
+		.letter = 'e',
+		.kind = CLI_HANDLER,
+		.value = "NAME[=VALUE]",
+		.handle = handle_env,
+		.help = "pass a variable on, or set one"},
+	{NULL},
+};
+
 const struct cli_opt cli_call_opts[] = {
 	AT("cwd", 'C', CLI_TEXT, "DIR", "@dir", cwd, "start in DIR, inside the workspace"),
 	AT("pty", 't', CLI_FLAG, NULL, NULL, pty, "give it a terminal of its own"),
@@ -199,6 +215,8 @@ int cli_run_input(struct cli *cli, struct bawn_run_input *ret, struct bawn_error
 			.agent = cli->agent,
 			.session = cli->session},
 		.policy = source,
+		.box = cli->box,
+		.box_dir = cli->box_dir,
 		.pty = cli->pty,
 		.stdin_fd = -1,
 		.outlets = {.out_fd = -1, .err_fd = -1, .terminal_fd = -1},

@@ -98,6 +98,8 @@ static int try_backend(struct run *x, const struct bawn_backend *be)
 	struct bawn_plan_options o = {.backend = be->name,
 		.tier = be->tier,
 		.image = be->image,
+		.box = x->in->box,
+		.box_dir = x->in->box_dir,
 		.pty = x->in->pty,
 		.own = x->own};
 	struct bawn_result *r = x->r;

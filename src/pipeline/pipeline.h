@@ -14,6 +14,8 @@ struct bawn_run_input {
 	struct bawn_policy_source policy; /* .workspace is filled in from the call */
 	bool guard; /* act by verdict (allow, constrain, block) instead of always confining */
 	const char *session_dir; /* where sessions are remembered; NULL for the usual place */
+	const char *box, *box_dir; /* the container of a box to run in, and its private directory,
+				      or NULL */
 	bool pty;
 	int stdin_fd; /* -1: no input */
 	struct bawn_outlets outlets;

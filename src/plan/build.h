@@ -20,6 +20,7 @@ struct plan_builder {
 	const char *backend;    /* its name */
 	const char *home;       /* as the command sees it */
 	bool workspace_writable;
+	bool container; /* for a container engine */
 };
 
 /* mounts.c */
@@ -29,6 +30,9 @@ const struct bawn_mount *plan_cover(const struct plan_builder *b, const char *pa
 int plan_make_mounts(struct plan_builder *b, struct bawn_error *err);
 int plan_sort_mounts(struct plan_builder *b, struct bawn_error *err);
 int plan_make_nodes(struct plan_builder *b, struct bawn_error *err); /* sockets and devices */
+
+/* container.c: what only containers have. */
+int plan_make_container(struct plan_builder *b, struct bawn_error *err);
 
 /* protect.c: what must not change, existing or not. */
 int plan_make_protect(struct plan_builder *b, struct bawn_error *err);

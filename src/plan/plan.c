@@ -178,14 +178,15 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 	const struct bawn_plan **ret, struct bawn_error *err)
 {
 	static int (*const parts[])(struct plan_builder *, struct bawn_error *) = {plan_make_mounts,
-		plan_make_protect, plan_make_deny, plan_make_no_exec, plan_make_nodes,
-		plan_make_egress, plan_sort_mounts, list_writable, take_settings, plan_make_env,
-		plan_make_exe};
+		plan_make_container, plan_make_protect, plan_make_deny, plan_make_no_exec,
+		plan_make_nodes, plan_make_egress, plan_sort_mounts, list_writable, take_settings,
+		plan_make_env, plan_make_exe};
 	struct plan_builder b = {.a = a,
 		.p = p,
 		.c = c,
 		.own = o->own,
 		.backend = o->backend,
+		.container = o->image == BAWN_IMAGE_CONTAINER,
 		.plan = bawn_new(a, struct bawn_plan, 1)};
 	int r;
 
@@ -196,6 +197,8 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 	b.plan->call = c;
 	b.plan->tier = o->tier;
 	b.plan->backend = backend_options(p, o->image);
+	b.plan->backend.box = o->box;
+	b.plan->backend.box_dir = o->box_dir ? o->box_dir : "";
 	b.plan->pty = o->pty;
 	b.plan->hostname = "bawn";
 	b.plan->workspace = c->workspace;

@@ -86,12 +86,14 @@ enum bawn_image_kind {
 	BAWN_IMAGE_DISK,      /* a file system in a file, if the policy names one */
 };
 
-/* What concerns some backends only. No member is NULL but `image`. */
+/* What concerns some backends only. No member is NULL but `image` and `box`. */
 struct bawn_backend_options {
 	const char *image;   /* NULL: this host's system directories, as in plan->mounts. Else they
 				are not among the mounts, and plan->exe may be a bare name that is
 				looked for inside, along PATH */
 	bool image_writable; /* changes to it stay possible, and are lost with the run */
+	const char *box;     /* NULL, or the container of a box: the run takes place in it */
+	const char *box_dir; /* then: the box's private directory, bound in there */
 	const char *engine_runtime; /* "": the engine's own choice */
 	const char *gvisor_engine;  /* "auto", "direct", "docker" */
 	const char *vm_kernel;      /* "": the one that was set up */
@@ -145,6 +147,7 @@ struct bawn_plan_options {
 	const char *backend; /* its name, which the command finds in BAWN_SANDBOX */
 	enum bawn_tier tier;
 	enum bawn_image_kind image;
+	const char *box, *box_dir; /* as in bawn_backend_options */
 	bool pty;
 	const char *const
 		*own; /* files of ours that the command must not change; NULL-terminated or NULL */

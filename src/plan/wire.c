@@ -155,7 +155,7 @@ static void pass_list(struct pass *p, const char *const **list, size_t *n)
 	const char **words = made;
 
 	for (size_t i = 0; i < count; i++) {
-		const char *s = p->out ? (*list)[i] : NULL;
+		const char *s = p->out && *list ? (*list)[i] : NULL;
 
 		pass_text(p, &s);
 		if (words)

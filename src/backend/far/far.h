@@ -66,7 +66,7 @@ struct bawn_far_tool {
 	uint32_t (*claims)(const struct bawn_plan *plan, uint32_t inside);
 	/* Optional. What the tool wrote to its stderr, as an error for people, when the bridge
 	 * never answered. Without it the last line of `said` is quoted. */
-	int (*explain)(const char *said, struct bawn_error *err);
+	int (*explain)(const struct bawn_plan *plan, const char *said, struct bawn_error *err);
 };
 
 struct bawn_far {

@@ -22,6 +22,8 @@
 
 #include "backend/backends.h"
 #include "backend/far/far.h"
+#include "backend/far/frame.h"
+#include "backend/near/engine.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
@@ -238,13 +240,14 @@ static json_t *configure(const struct bundle *b)
 		(void)json_object_set_new(
 			caps, power[i], json_pack("[s, s]", "CAP_SYS_ADMIN", "CAP_SETPCAP"));
 	return json_pack("{s:s, s:s, s:{s:s, s:b}, s:[],"
-			 " s:{s:{s:i, s:i}, s:[s, s, s], s:[], s:s, s:b, s:o},"
+			 " s:{s:{s:i, s:i}, s:[s, s, s, s], s:[], s:s, s:b, s:o},"
 			 " s:{s:[{s:s}, {s:s}, {s:s}, {s:s}, {s:s}]}}",
 		"ociVersion", "1.0.2", "hostname", plan->hostname, "root", "path", "rootfs",
 		"readonly", 1, "mounts", "process", "user", "uid", b->rootless ? 0 : (int)geteuid(),
-		"gid", b->rootless ? 0 : (int)getegid(), "args", AGENT, "far", "pids", "env", "cwd",
-		"/", "noNewPrivileges", 1, "capabilities", caps, "linux", "namespaces", "type",
-		"pid", "type", "network", "type", "ipc", "type", "uts", "type", "mount");
+		"gid", b->rootless ? 0 : (int)getegid(), "args", AGENT, "far", "gvisor", "pids",
+		"env", "cwd", "/", "noNewPrivileges", 1, "capabilities", caps, "linux",
+		"namespaces", "type", "pid", "type", "network", "type", "ipc", "type", "uts",
+		"type", "mount");
 }
 
 static int write_bundle(struct bundle *b, struct bawn_error *err)
@@ -289,7 +292,8 @@ static int gvisor_build(
 
 	if (job->plan->backend.image)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
-			"an image ('%s') needs an engine: enforcement.gvisor.engine must be docker",
+			"an image ('%s') needs an engine: enforcement.gvisor.engine must be docker or "
+			"auto",
 			job->plan->backend.image);
 	if (!rootfs)
 		return no_memory(err);
@@ -336,7 +340,7 @@ static uint32_t gvisor_claims(const struct bawn_plan *plan, uint32_t inside)
 	       BAWN_CTL_FS_PROTECT | BAWN_CTL_NET_NONE | BAWN_CTL_IPC | BAWN_CTL_PROC;
 }
 
-static const struct bawn_far_tool tool = {.program = "runsc",
+static const struct bawn_far_tool direct = {.program = "runsc",
 	.remedy = "apt-get install runsc",
 	.walls = "gVisor (runsc)",
 	.copy_on_write = true,
@@ -346,15 +350,226 @@ static const struct bawn_far_tool tool = {.program = "runsc",
 	.clean = gvisor_clean,
 	.claims = gvisor_claims};
 
+/* ---- through docker ---- */
+
+/*
+ * The plan as docker carries it out: it cannot be told to make copies on write, so that the
+ * writable trees are empty directories in the sandbox's memory, which files are sent into. What is
+ * bound or hidden below them is for the transfer to see to.
+ */
+static const struct bawn_plan *docker_plan(const struct bawn_plan *plan, struct bawn_arena *a)
+{
+	struct bawn_plan *p = bawn_new(a, struct bawn_plan, 1);
+	struct bawn_mount *m = bawn_new(a, struct bawn_mount, plan->n_mounts + 1);
+
+	if (!p || !m)
+		return NULL;
+	*p = *plan;
+	p->mounts = m;
+	p->n_mounts = 0;
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct bawn_mount *from = &plan->mounts[i];
+		bool root = from->kind == BAWN_MNT_RW && !from->pin, below = false;
+
+		for (size_t k = 0; k < i; k++)
+			below |= plan->mounts[k].kind == BAWN_MNT_RW && !plan->mounts[k].pin &&
+				 bawn_path_under(from->dst, plan->mounts[k].dst);
+		if ((below && !root) || from->pin || is_its_own(from))
+			continue;
+		m[p->n_mounts] = *from;
+		if (root)
+			m[p->n_mounts].kind = BAWN_MNT_SCRATCH;
+		p->n_mounts++;
+	}
+	return p;
+}
+
+static int docker_check(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	const struct bawn_mount *m;
+	struct stat st;
+
+	for (size_t i = 0; (m = bawn_root_at(plan, i)); i++)
+		if (stat(m->src, &st) == 0 && !S_ISDIR(st.st_mode))
+			return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+				"a single writable file ('%s') cannot be had in gVisor through docker; "
+				"enforcement.gvisor.engine 'direct' can",
+				m->src);
+	return 0;
+}
+
+static const char *docker_runtime(const struct bawn_plan *plan)
+{
+	const char *asked = plan->backend.engine_runtime;
+
+	return asked && *asked ? asked : "runsc";
+}
+
+static int docker_build(
+	const struct bawn_far_job *job, struct bawn_strlist *argv, struct bawn_error *err)
+{
+	const struct bawn_near_job near = {.plan = docker_plan(job->plan, job->arena),
+		.program = job->program,
+		.inside = job->inside,
+		.dir = job->dir,
+		.id = job->id};
+	struct bawn_near_args args = {.a = job->arena};
+	struct bawn_engine_host host;
+	int r = docker_check(job->plan, err);
+
+	if (r < 0)
+		return r;
+	if (!near.plan)
+		return no_memory(err);
+	bawn_engine_look(BAWN_ENGINE_DOCKER, &host);
+	host.runtime =
+		*job->plan->backend.engine_runtime ? job->plan->backend.engine_runtime : "runsc";
+	r = bawn_engine_far_args(&host, &near, &args, err);
+	if (r < 0)
+		return r;
+	bawn_near_add(&args, "far", "gvisor", "pids", NULL);
+	for (size_t i = 0; !args.failed && i < args.argv.n; i++)
+		args.failed = bawn_strlist_add(job->arena, argv, args.argv.v[i]);
+	return args.failed ? no_memory(err) : 0;
+}
+
+static int docker_clean(
+	const struct bawn_far_job *job, struct bawn_strlist *argv, struct bawn_error *err)
+{
+	struct bawn_near_args args = {.a = job->arena};
+
+	bawn_near_add(&args, job->program, NULL);
+	bawn_engine_remove_args(BAWN_ENGINE_DOCKER, job->id, &args);
+	*argv = args.argv;
+	return args.failed ? no_memory(err) : 0;
+}
+
+static int docker_explain(const struct bawn_plan *plan, const char *said, struct bawn_error *err)
+{
+	if (strstr(said, "in root network namespace"))
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"this runsc does not understand the network of this kernel; in "
+			"/etc/docker/daemon.json give its runtime the argument --network=none: "
+			"\"runtimes\": {\"runsc\": {\"path\": \"runsc\", \"runtimeArgs\": "
+			"[\"--network=none\"]}}");
+	if (strstr(said, "unknown or invalid runtime") || strstr(said, "Unknown runtime"))
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"docker has no runtime '%s'; 'runsc install' and restart docker, or start "
+			"dockerd with --add-runtime runsc=/usr/bin/runsc",
+			docker_runtime(plan));
+	return bawn_engine_explain("docker", plan, said, err);
+}
+
+/* Nothing is executed from listed directories: not where they are directories in memory. */
+static uint32_t docker_claims(const struct bawn_plan *plan, uint32_t inside)
+{
+	uint32_t c = gvisor_claims(plan, inside);
+
+	return plan->n_no_exec ? c & ~(uint32_t)BAWN_CTL_FS_EXEC : c;
+}
+
+static const struct bawn_far_tool through_docker = {.program = "docker",
+	.remedy = "apt-get install docker.io",
+	.walls = "gVisor (docker --runtime=runsc)",
+	.stream_is_stdio = true,
+	.setup_ms = 60000,
+	.build = docker_build,
+	.clean = docker_clean,
+	.claims = docker_claims,
+	.explain = docker_explain};
+
+/* ---- the backend ---- */
+
+/* The generic instance comes first; what follows is for a second try, with an image made for it. */
+struct gvisor {
+	struct bawn_far far;
+	const struct bawn_plan *plan;
+	const struct bawn_far_tool *tool;
+	int stdio[3];
+};
+
+static struct gvisor *of(struct bawn_instance *in)
+{
+	return (struct gvisor *)(void *)in;
+}
+
+static const struct bawn_far_tool *choose(const struct bawn_plan *plan)
+{
+	const char *engine = plan->backend.gvisor_engine ? plan->backend.gvisor_engine : "auto";
+	char path[4096];
+
+	if (!strcmp(engine, "direct"))
+		return &direct;
+	if (!strcmp(engine, "docker") || plan->backend.image)
+		return &through_docker;
+	return bawn_far_find(direct.program, "", path, sizeof(path), NULL) == 0 ||
+			       bawn_far_find(through_docker.program, "", path, sizeof(path), NULL) <
+				       0
+		       ? &direct
+		       : &through_docker;
+}
+
 static int gvisor_probe(struct bawn_probe *ret, struct bawn_error *err)
 {
-	return bawn_far_probe(&bawn_backend_gvisor, &tool, ret, err);
+	return bawn_far_probe(&bawn_backend_gvisor, &direct, ret, err);
+}
+
+static void drop_stdio(struct gvisor *g)
+{
+	for (int i = 0; i < 3; i++) {
+		if (g->stdio[i] >= 0)
+			(void)close(g->stdio[i]);
+		g->stdio[i] = -1;
+	}
 }
 
 static int gvisor_prepare(struct bawn_instance *in, const struct bawn_plan *plan,
 	const int stdio[3], struct bawn_error *err)
 {
-	return bawn_far_prepare(in, &tool, plan, stdio, err);
+	struct gvisor *g = of(in);
+
+	g->plan = plan;
+	g->tool = choose(plan);
+	for (int i = 0; i < 3; i++) {
+		g->stdio[i] = -1;
+		if (g->tool == &through_docker && stdio[i] >= 0)
+			g->stdio[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 3);
+	}
+	return bawn_far_prepare(in, g->tool, plan, stdio, err);
+}
+
+static int try_again(struct bawn_instance *in, struct bawn_error *err)
+{
+	const struct bawn_backend *be = in->be;
+	struct gvisor *g = of(in);
+	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
+	const struct bawn_plan *plan = a ? docker_plan(g->plan, a) : NULL;
+	int r = plan ? bawn_engine_make_base(through_docker.program, plan, err) : no_memory(err);
+
+	if (r < 0)
+		return r;
+	bawn_far_destroy(in);
+	g->far = (struct bawn_far){.in = {.be = be}};
+	r = bawn_far_prepare(in, g->tool, g->plan, g->stdio, err);
+	return r < 0 ? r : bawn_far_await(in, err);
+}
+
+static int gvisor_await(struct bawn_instance *in, struct bawn_error *err)
+{
+	int r = bawn_far_await(in, err);
+
+	if (r == BAWN_ENGINE_NO_IMAGE && of(in)->tool == &through_docker)
+		r = try_again(in, err);
+	drop_stdio(of(in));
+	return r;
+}
+
+static void gvisor_destroy(struct bawn_instance *in)
+{
+	if (!of(in)->plan) /* prepare was never called */
+		return;
+	drop_stdio(of(in));
+	bawn_far_destroy(in);
 }
 
 const struct bawn_backend bawn_backend_gvisor = {
@@ -366,13 +581,13 @@ const struct bawn_backend bawn_backend_gvisor = {
 	.strength = 120,
 	.tier = BAWN_TIER_FAR,
 	.image = BAWN_IMAGE_CONTAINER,
-	.instance_size = sizeof(struct bawn_far),
+	.instance_size = sizeof(struct gvisor),
 	.probe = gvisor_probe,
 	.prepare = gvisor_prepare,
-	.await = bawn_far_await,
+	.await = gvisor_await,
 	.start = bawn_far_start,
 	.event = bawn_far_event,
 	.signal = bawn_far_signal,
 	.usage = bawn_far_usage,
-	.destroy = bawn_far_destroy,
+	.destroy = gvisor_destroy,
 };

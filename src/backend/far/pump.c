@@ -177,7 +177,7 @@ static void broken(struct pump *p, int error)
 	else if (p->phase >= RUNNING)
 		(void)bawn_fail(&err, BAWN_ERR_BACKEND, -EPIPE, "%s ended before the command did",
 			tool->program);
-	else if (!tool->explain || tool->explain(said, &err) == 0)
+	else if (!tool->explain || tool->explain(p->start->job.plan, said, &err) == 0)
 		(void)bawn_fail(&err, BAWN_ERR_BACKEND, -EIO, "%s failed: %.300s", tool->program,
 			*said ? (last ? last + 1 : said) : "it said nothing");
 	fail(p, &err);

@@ -151,7 +151,8 @@ static void init_main(struct bridge *b, const int ends[3], int sock)
 	int r = 0;
 
 	b->init.sock = sock;
-	b->init.reset_signals = true;
+	/* the one that we changed; a system call is dear on some kernels */
+	(void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	for (int i = 0; i < 3; i++)
 		b->init.stdio[i] = ends[i];
 	if (b->b->flags & BAWN_BRIDGE_MOUNTS &&

@@ -75,8 +75,10 @@ static int take_root(struct bawn_arrival *a, const struct bawn_entry *e)
 	int *root = &a->was.roots[e->root];
 	int r = 0;
 
-	if (*root < 0 && e->kind == BAWN_ENTRY_DIR) {
-		r = bawn_path_make_dirs(dst, strlen(dst));
+	if (e->kind == BAWN_ENTRY_DIR) {
+		r = *root < 0 ? bawn_path_make_dirs(dst, strlen(dst)) : 0;
+		if (r >= 0)
+			r = own(AT_FDCWD, dst, a);
 	} else if (*root < 0) {
 		r = bawn_path_make_dirs(dst, (size_t)(slash - dst));
 		if (r >= 0) {
@@ -92,10 +94,8 @@ static int take_root(struct bawn_arrival *a, const struct bawn_entry *e)
 		*root = open(dst, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (*root < 0)
 		return -errno;
-	if (e->kind != BAWN_ENTRY_FILE) {
-		r = own(*root, "", a);
-		return r < 0 ? r : note(a, a->node, *root, "");
-	}
+	if (e->kind != BAWN_ENTRY_FILE)
+		return note(a, a->node, *root, "");
 	a->file = bawn_tree_open(&a->was, e->root, "", O_WRONLY);
 	return a->file < 0 ? a->file : 0;
 }

@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stage on another kernel, with the stream on its standard input and output. */
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <sys/klog.h>
 
 #include "backend/inside/bridge.h"
 #include "backend/inside/mode.h"
 
-#define FAILED 1
+#define FAILED                 1
+#define SYSLOG_ACTION_READ_ALL 3
+
+/* Whether this is gVisor's kernel: it says so in its log. */
+static bool is_gvisor(void)
+{
+	char log[4096];
+	int n = klogctl(SYSLOG_ACTION_READ_ALL, log, sizeof(log) - 1);
+
+	log[n > 0 ? n : 0] = '\0';
+	return strstr(log, "gVisor") != NULL;
+}
 
 int bawn_inside_far(char *const *argv)
 {
@@ -17,8 +32,12 @@ int bawn_inside_far(char *const *argv)
 	for (; *argv; argv++)
 		if (!strcmp(*argv, "pids"))
 			b.flags |= BAWN_BRIDGE_PIDS;
-		else
+		else if (strcmp(*argv, "gvisor") != 0)
 			return 2;
+		else if (!is_gvisor()) {
+			(void)fprintf(stderr, "the sandbox's kernel is not gVisor's\n");
+			return FAILED;
+		}
 	/* what is written by mistake must not get between the frames */
 	b.in = fcntl(0, F_DUPFD_CLOEXEC, 3);
 	b.out = fcntl(1, F_DUPFD_CLOEXEC, 3);

@@ -14,7 +14,7 @@ struct head {
 	uint32_t uid, gid;
 	uint32_t by_cgroup;
 	uint32_t base, notify; /* instructions of the filters, which follow in this order */
-	uint32_t follow_parent, limits;
+	uint32_t follow_parent, shared, limits;
 	uint64_t host_ns[BAWN_NS_COUNT];
 };
 
@@ -27,6 +27,7 @@ void bawn_handover_encode(const struct bawn_init *in, struct bawn_buf *out)
 		.base = in->base.len,
 		.notify = in->notify.len,
 		.follow_parent = in->outer.follow_parent,
+		.shared = in->outer.shared,
 		.limits = in->outer.limits};
 
 	memcpy(h.host_ns, in->outer.host_ns, sizeof(h.host_ns));
@@ -77,6 +78,7 @@ int bawn_handover_decode(struct bawn_arena *a, const void *data, size_t len, str
 	ret->gid = h.gid;
 	ret->by_cgroup = h.by_cgroup;
 	ret->outer.follow_parent = h.follow_parent != 0;
+	ret->outer.shared = h.shared != 0;
 	ret->outer.limits = h.limits;
 	memcpy(ret->outer.host_ns, h.host_ns, sizeof(h.host_ns));
 	return bawn_plan_decode(a, at, len, &ret->plan, err);

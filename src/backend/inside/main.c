@@ -10,7 +10,8 @@
 
 static const struct bawn_inside_mode modes[] = {
 	{"near", "fd:N | unix:PATH", bawn_inside_near},
-	{"far", "[pids]", bawn_inside_far},
+	{"far", "[gvisor] [pids]", bawn_inside_far},
+	{"wait", "", bawn_inside_wait},
 	{"files", "", bawn_inside_files},
 	{"guest", "serial | vsock | trial, files | disk", bawn_inside_guest},
 };

@@ -15,8 +15,10 @@ struct bawn_inside_mode {
 /* near.c: behind another program's wall on this kernel. "fd:N" or "unix:PATH": the socket. */
 int bawn_inside_near(char *const *argv);
 /* far.c: on another kernel; frames on standard input and output. "pids": the command gets a pid
- * namespace, and /proc is mounted anew for it. */
+ * namespace, and /proc is mounted anew for it. "gvisor": only on that kernel. */
 int bawn_inside_far(char *const *argv);
+/* wait.c: the first process of a box: reaps, until it is told to end. */
+int bawn_inside_wait(char *const *argv);
 
 /* files.c: the file server of a virtual machine, behind native's wall; standard input is the
  * stream. */

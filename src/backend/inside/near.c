@@ -78,7 +78,7 @@ int bawn_inside_near(char *const *argv)
 	struct bawn_init init = {.reset_signals = true};
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_ERROR};
 	struct bawn_parcel parcel = {0};
-	int fds[BAWN_PARCEL_FDS];
+	int fds[BAWN_PARCEL_FDS] = {0};
 	struct bawn_arena *a = bawn_arena_new(); /* lives as long as we do */
 	void *data;
 	int r;

@@ -211,12 +211,12 @@ static int step_syscalls(struct state *s, struct bawn_error *err)
 
 static int step_outer(struct state *s, struct bawn_error *err)
 {
-	return bawn_wall_outer_check(s->in->outer.host_ns, err);
+	return bawn_wall_outer_check(s->in->outer.host_ns, s->in->outer.shared, err);
 }
 
 static int step_power(struct state *s, struct bawn_error *err)
 {
-	int r = bawn_wall_outer_power(s->in->uid, s->in->gid, &s->power, err);
+	int r = bawn_wall_outer_power(geteuid(), getegid(), &s->power, err);
 
 	/* new rights undo it */
 	return r == 0 && follows_parent(s) && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : r;
@@ -341,6 +341,8 @@ static uint32_t last_claims(const struct state *s)
 	case BAWN_TIER_CHROOT:
 	case BAWN_TIER_NEAR:
 		c = network_claims(s);
+		if (s->in->outer.shared && bawn_landlock_abi() < 6)
+			c &= ~(uint32_t)BAWN_CTL_PROC; /* neighbours could be signalled */
 		break;
 	}
 	/* mounts keep what exists; what does not exist yet is the broker's, which is loaded with
@@ -671,7 +673,7 @@ void bawn_init_main(const struct bawn_init *in)
 	struct state s = {.in = in, .plan = in->plan, .sock = in->sock, .pty = -1, .listener = -1};
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_ERROR};
 
-	s.alone = in->plan->tier != BAWN_TIER_LANDLOCK &&
+	s.alone = in->plan->tier != BAWN_TIER_LANDLOCK && !in->outer.shared &&
 		  (in->plan->tier != BAWN_TIER_FAR || getpid() == 1);
 	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
 		s.listeners.fds[i] = -1;

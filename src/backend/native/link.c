@@ -170,7 +170,7 @@ int bawn_link_await(struct bawn_link *l, int timeout_ms, struct bawn_error *err)
 		.msg_iovlen = 1,
 		.msg_control = c.buf,
 		.msg_controllen = sizeof(c.buf)};
-	int fds[BAWN_INIT_FDS_MAX + 8];
+	int fds[BAWN_INIT_FDS_MAX + 8] = {0};
 	int r = wait_readable(l->sock, timeout_ms, err);
 	ssize_t len;
 	size_t n;

@@ -58,7 +58,7 @@ static bool is_own(const uint64_t host[BAWN_NS_COUNT], enum bawn_ns ns)
 	return here && host[ns] && here != host[ns];
 }
 
-int bawn_wall_outer_check(const uint64_t host[BAWN_NS_COUNT], struct bawn_error *err)
+int bawn_wall_outer_check(const uint64_t host[BAWN_NS_COUNT], bool shared, struct bawn_error *err)
 {
 	static const enum bawn_ns wanted[] = {BAWN_NS_PID, BAWN_NS_MNT, BAWN_NS_IPC};
 
@@ -67,7 +67,7 @@ int bawn_wall_outer_check(const uint64_t host[BAWN_NS_COUNT], struct bawn_error 
 			return bawn_fail(err, BAWN_ERR_BACKEND, -EPERM,
 				"'%s' is the host's or cannot be told",
 				ns_files[wanted[i]] + strlen("/proc/self/"));
-	if (getpid() != 1)
+	if (getpid() != 1 && !shared)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -EPERM,
 			"not the first process of the pid namespace");
 	return 0;
@@ -159,12 +159,17 @@ static int attach(int tree, const char *dst, struct bawn_error *err)
 static int limit_inodes(const struct bawn_plan *plan, const char *dst, struct bawn_error *err)
 {
 	_cleanup_close_ int fd = -1;
+	struct statvfs st;
 	char inodes[32];
 
 	if (plan->limits.disk == BAWN_UNLIMITED)
 		return 0;
 	bawn_mount_inodes(plan->limits.disk, inodes);
+	if (statvfs(dst, &st) == 0 && st.f_files <= strtoull(inodes, NULL, 10))
+		return 0; /* the tool has done it */
 	fd = fspick(AT_FDCWD, dst, FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT);
+	if (fd < 0 && errno == EPERM)
+		return 0; /* another user namespace's: then the meter counts them */
 	if (fd < 0 || fsconfig(fd, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) < 0 ||
 		fsconfig(fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno,
@@ -254,6 +259,17 @@ static int tighten(const char *path, uint64_t attrs, struct bawn_error *err)
 	return 0;
 }
 
+/* A place that is no mount of its own: bound over itself. Nothing was bound below it, or it would
+ * be a mount. */
+static int seal(const char *path, uint64_t attrs, struct bawn_error *err)
+{
+	_cleanup_close_ int tree = bawn_mount_clone(AT_FDCWD, path, attrs);
+
+	if (tree < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot bind '%s'", path);
+	return attach(tree, path, err);
+}
+
 struct view {
 	const struct bawn_plan *plan;
 	bool power;
@@ -274,8 +290,12 @@ static int check_mount(struct view *v, const char *path, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ELOOP, "'%s' turned into a symlink", path);
 	if (fd < 0 || fstatvfs(fd, &st) < 0) /* below a cover, or not there: nobody gets to it */
 		return 0;
-	if (m->kind == BAWN_MNT_RO && !(st.f_flag & ST_RDONLY))
-		return bawn_fail(err, BAWN_ERR_BACKEND, -EPERM, "'%s' is not read-only", path);
+	if (m->kind == BAWN_MNT_RO && !(st.f_flag & ST_RDONLY)) {
+		/* engines do not reach below a bind */
+		if (!v->power || tighten(path, MOUNT_ATTR_RDONLY, NULL) < 0)
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, -EPERM, "'%s' is not read-only", path);
+	}
 	if (m->no_exec && !(st.f_flag & ST_NOEXEC)) {
 		r = v->power ? tighten(path, MOUNT_ATTR_NOEXEC, err) : 0;
 		v->exec_holds &= v->power;
@@ -293,6 +313,11 @@ static int check_bind(struct view *v, const struct bawn_mount *m, struct bawn_er
 		return m->optional ? 0
 				   : bawn_fail(err, BAWN_ERR_BACKEND, -errno,
 					     "'%s' is not there: %m", m->dst);
+	/* a box is older than some of the plan: what it shows at its own place can still be bound
+	 */
+	if (!(st.stx_attributes & STATX_ATTR_MOUNT_ROOT) && v->power && m->src &&
+		!strcmp(m->src, m->dst))
+		return seal(m->dst, m->kind == BAWN_MNT_RO ? MOUNT_ATTR_RDONLY : 0, err);
 	if (!(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -EPERM, "'%s' is no mount of its own", m->dst);
@@ -374,6 +399,18 @@ static int hide_rest(const struct bawn_plan *plan, struct bawn_error *err)
 	return 0;
 }
 
+/* Sockets of other runs in the same box are in there. */
+static int hide_own(struct bawn_error *err)
+{
+	static const char *const nothing[] = {"mode", "0", "size", "4k", NULL};
+	_cleanup_close_ int tree = -1;
+
+	if (access(BAWN_OUTER_DIR, F_OK) < 0)
+		return 0;
+	tree = bawn_mount_new("tmpfs", nothing, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, err);
+	return tree < 0 ? tree : attach(tree, BAWN_OUTER_DIR, err);
+}
+
 static int finish_mounts(const struct bawn_plan *plan, struct bawn_error *err)
 {
 	int r = 0;
@@ -383,6 +420,8 @@ static int finish_mounts(const struct bawn_plan *plan, struct bawn_error *err)
 			r = limit_inodes(plan, plan->mounts[i].dst, err);
 	if (r == 0)
 		r = hide_rest(plan, err);
+	if (r == 0)
+		r = hide_own(err);
 	if (r == 0)
 		r = finish_proc(plan, err);
 	return r < 0 ? r : finish_pts(err);
@@ -401,6 +440,8 @@ static bool is_disk_limited(const struct bawn_plan *plan)
 	return true;
 }
 
+#define INODE_COST 1024u /* so that a flood of empty files is seen as well */
+
 uint64_t bawn_wall_outer_scratch(const struct bawn_plan *plan)
 {
 	struct statvfs st;
@@ -409,7 +450,8 @@ uint64_t bawn_wall_outer_scratch(const struct bawn_plan *plan)
 	for (size_t i = 0; i < plan->n_mounts; i++)
 		if (plan->mounts[i].kind == BAWN_MNT_SCRATCH &&
 			statvfs(plan->mounts[i].dst, &st) == 0)
-			used += (uint64_t)(st.f_blocks - st.f_bfree) * st.f_frsize;
+			used += (uint64_t)(st.f_blocks - st.f_bfree) * st.f_frsize +
+				(uint64_t)(st.f_files - st.f_ffree) * INODE_COST;
 	return used;
 }
 

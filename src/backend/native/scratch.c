@@ -101,27 +101,38 @@ static bool remove_tree(const char *path)
 
 static void run_clean(const char *const *argv)
 {
-	static const char *const env[] = {
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
 	sigset_t none;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		for (int fd = 0; fd < 3; fd++) /* the lowest numbers that are free */
-			(void)open("/dev/null", O_RDWR);
+		for (int fd = 0; fd < 3; fd++) /* the lowest numbers that are free; for exec */
+			(void)open("/dev/null", O_RDWR); /* NOLINT(android-cloexec-open) */
 		(void)sigemptyset(&none);
 		(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
-		bawn_exec(argv[0], argv, env);
+		/* the host's environment: it says where an engine is */
+		bawn_exec(argv[0], argv, (const char *const *)environ);
 		_exit(127);
 	}
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
 
+/* A daemon that was asked just before the host died may still make what is to be removed. */
+static void clean_again(const char *const *clean)
+{
+	static const struct timespec pauses[] = {{.tv_nsec = 300000000}, {.tv_sec = 2}};
+
+	for (size_t i = 0; i < sizeof(pauses) / sizeof(pauses[0]); i++) {
+		(void)nanosleep(&pauses[i], NULL);
+		run_clean(clean);
+	}
+}
+
 static void keep(const char *path, const char *const *clean, int pipe_fd) __attribute__((noreturn));
 static void keep(const char *path, const char *const *clean, int pipe_fd)
 {
 	const struct timespec pause = {.tv_nsec = 20000000};
+	pid_t host = getppid();
 	sigset_t all;
 	char byte;
 	ssize_t n;
@@ -143,6 +154,8 @@ static void keep(const char *path, const char *const *clean, int pipe_fd)
 	 */
 	for (int i = 0; path && i < 500 && !remove_tree(path); i++)
 		(void)nanosleep(&pause, NULL);
+	if (clean && n == 0 && getppid() != host)
+		clean_again(clean);
 	_exit(0);
 }
 

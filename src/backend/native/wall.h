@@ -55,6 +55,9 @@ int bawn_wall_network_here(
 int bawn_wall_listen(const struct bawn_plan *plan, int *fds, struct bawn_error *err);
 
 /* outer.c: the wall of BAWN_TIER_NEAR, which somebody else has begun. */
+/* Where an engine binds the run's or box's private directory; out of sight before the command runs.
+ */
+#define BAWN_OUTER_DIR "/.bawn"
 enum bawn_ns {
 	BAWN_NS_PID,
 	BAWN_NS_MNT,
@@ -65,8 +68,8 @@ enum bawn_ns {
 /* The inodes of our own namespaces; 0 where it cannot be told. */
 void bawn_namespaces(uint64_t ret[BAWN_NS_COUNT]);
 /* Refuses unless pid, mount and ipc namespaces are not those of the host process and we are the
- * first in ours. */
-int bawn_wall_outer_check(const uint64_t host[BAWN_NS_COUNT], struct bawn_error *err);
+ * first in ours, or `shared` says that we are one of several. */
+int bawn_wall_outer_check(const uint64_t host[BAWN_NS_COUNT], bool shared, struct bawn_error *err);
 /*
  * Get the right to finish the wall: that of the tool's own namespaces, or else new user, mount and
  * network namespaces. *ret_power is false when neither can be had; that is no error.
@@ -75,8 +78,9 @@ int bawn_wall_outer_power(uid_t uid, gid_t gid, bool *ret_power, struct bawn_err
 /* Refuses unless the network namespace is not the host's and nothing but its loopback is up. */
 int bawn_wall_outer_network(const uint64_t host[BAWN_NS_COUNT], struct bawn_error *err);
 /*
- * Finish what is mounted as far as `power` goes (no-exec, masks in /proc, terminals), then look at
- * all of it: what the plan wants read-only is. *ret_claims are the controls that hold by it.
+ * Finish what is mounted as far as `power` goes (no-exec, masks in /proc, terminals; what came into
+ * being after a box was made is protected and hidden), then look at all of it: what the plan wants
+ * read-only is. *ret_claims are the controls that hold by it.
  */
 int bawn_wall_outer_mounts(
 	const struct bawn_plan *plan, bool power, uint32_t *ret_claims, struct bawn_error *err);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -187,20 +188,29 @@ static int find_inside(struct bawn_near *n, struct bawn_near_job *job, struct ba
 	return 0;
 }
 
-static int name_run(struct bawn_near *n, struct bawn_near_job *job, struct bawn_error *err)
+/* Where the private directory of a run is: in its box's, which is bound already, or by itself. */
+static const char *place_of(struct bawn_near *n, const struct bawn_near_job *job)
 {
 	const char *run = getenv("XDG_RUNTIME_DIR"); /* NOLINT(concurrency-mt-unsafe): as above */
+
+	if (job->plan->backend.box)
+		return bawn_arena_printf(
+			n->arena, "%s/run/%s", job->plan->backend.box_dir, job->id);
+	if (!run || *run != '/' || access(run, W_OK) < 0)
+		run = "/tmp";
+	return bawn_arena_printf(n->arena, "%s/%s", run, job->id);
+}
+
+static int name_run(struct bawn_near *n, struct bawn_near_job *job, struct bawn_error *err)
+{
 	uint64_t r = 0;
 
 	if (getrandom(&r, sizeof(r), 0) != sizeof(r))
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "no random numbers: %m");
 	job->id = bawn_arena_printf(
 		n->arena, "bawn-%d-%012llx", getpid(), (unsigned long long)(r >> 16));
-	if (n->tool->by_path && job->id) {
-		if (!run || *run != '/' || strlen(run) > 60 || access(run, W_OK) < 0)
-			run = "/tmp";
-		job->dir = bawn_arena_printf(n->arena, "%s/%s", run, job->id);
-	}
+	if (n->tool->by_path && job->id)
+		job->dir = place_of(n, job);
 	if (!job->id || (n->tool->by_path && !job->dir))
 		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 	return 0;
@@ -220,6 +230,7 @@ static int make_init(struct bawn_near *n, struct bawn_init *init, struct bawn_er
 	if (n->tool->cgroups)
 		r = bawn_cgroup_new(plan, &n->link.cgroup, &init->by_cgroup, err);
 	init->outer.follow_parent = n->tool->follow_parent;
+	init->outer.shared = n->link.by_order = plan->backend.box != NULL;
 	init->outer.limits = n->tool->limits ? n->tool->limits(plan) : 0;
 	bawn_namespaces(init->outer.host_ns);
 	return r;
@@ -283,17 +294,18 @@ static int send_parcel(struct bawn_near *n, struct bawn_error *err)
 
 /* ---- starting the tool ---- */
 
+/* By way of the directory's descriptor: an address holds only a short path. */
 static int listen_in(struct bawn_near *n, const char *dir, struct bawn_error *err)
 {
+	_cleanup_close_ int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 
-	(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/socket", dir);
+	(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/socket", at);
 	n->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (n->listener < 0 ||
+	if (at < 0 || n->listener < 0 ||
 		bind(n->listener, (const struct sockaddr *)&addr, sizeof(addr)) < 0 ||
 		listen(n->listener, 1) < 0)
-		return bawn_fail(
-			err, BAWN_ERR_BACKEND, -errno, "cannot listen at '%s': %m", addr.sun_path);
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot listen in '%s': %m", dir);
 	return 0;
 }
 
@@ -301,6 +313,7 @@ struct start {
 	const struct bawn_near *n;
 	const struct bawn_near_args *args;
 	int sock;
+	pid_t host;
 };
 
 /* Shares our memory until exec. */
@@ -315,12 +328,15 @@ static int tool_main(void *arg)
 	(void)sigemptyset(&none);
 	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 	(void)bawn_setsid(); /* a terminal's signals are for us to pass on */
+	/* one that only speaks to a daemon must not go on asking when nobody is left to listen */
+	if (s->n->tool->by_path && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != s->host))
+		_exit(126);
 	if (s->n->link.cgroup && bawn_cgroup_enter(s->n->link.cgroup, false) < 0)
 		_exit(126);
 	if (dup2(s->n->said, 1) < 0 || dup2(s->n->said, 2) < 0)
 		_exit(126);
 	(void)close(0);
-	if (open("/dev/null", O_RDONLY) != 0)
+	if (open("/dev/null", O_RDONLY) != 0) /* NOLINT(android-cloexec-open): for exec */
 		_exit(126);
 	for (size_t i = 0; i < s->args->n_fds; i++)
 		(void)fcntl(s->args->fds[i], F_SETFD, 0);
@@ -336,7 +352,7 @@ static int spawn(
 	struct bawn_near *n, const struct bawn_near_args *args, int sock, struct bawn_error *err)
 {
 	static char stack[65536] __attribute__((aligned(64)));
-	struct start s = {.n = n, .args = args, .sock = sock};
+	struct start s = {.n = n, .args = args, .sock = sock, .host = getpid()};
 	sigset_t all, old;
 
 	(void)sigfillset(&all);
@@ -467,6 +483,16 @@ static int explain(struct bawn_near *n, struct bawn_error *err)
 		*said ? (last ? last + 1 : said) : "it said nothing");
 }
 
+/* In a box an engine only starts bawn-inside and does not wait for its end. */
+static bool is_done(const struct bawn_near *n)
+{
+	siginfo_t si = {0};
+
+	return n->link.plan->backend.box &&
+	       waitid(P_PIDFD, (id_t)n->link.pidfd, &si, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+	       si.si_code == CLD_EXITED && si.si_status == 0;
+}
+
 /* bawn-inside connects, or the tool ends without it. */
 static int await_connection(struct bawn_near *n, int timeout_ms, struct bawn_error *err)
 {
@@ -474,9 +500,13 @@ static int await_connection(struct bawn_near *n, int timeout_ms, struct bawn_err
 		{.fd = n->listener, .events = POLLIN}, {.fd = n->link.pidfd, .events = POLLIN}};
 	int r;
 
-	do
+	do {
 		r = poll(fds, 2, timeout_ms);
-	while (r < 0 && errno == EINTR);
+		if (r > 0 && !fds[0].revents && is_done(n)) {
+			fds[1].fd = -1;
+			r = poll(fds, 2, BAWN_SETUP_MS);
+		}
+	} while (r < 0 && errno == EINTR);
 	if (r == 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ETIMEDOUT,
 			"%s did not start the sandbox in time", n->tool->program);
@@ -553,9 +583,10 @@ void bawn_near_destroy(struct bawn_instance *in)
 
 /* ---- probing ---- */
 
-void bawn_near_version(const char *program, char *dst, size_t size)
+void bawn_near_version(char *program, char *dst, size_t size)
 {
-	char *const argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--version", NULL};
+	char option[] = "--version";
+	char *const argv[] = {program, option, NULL};
 	_cleanup_close_ int out = memfd_create("version", MFD_CLOEXEC);
 	posix_spawn_file_actions_t files;
 	pid_t pid = 0;

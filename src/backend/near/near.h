@@ -118,7 +118,7 @@ void bawn_near_destroy(struct bawn_instance *in);
  */
 int bawn_near_find(const struct bawn_tool *tool, char *dst, size_t size, struct bawn_error *err);
 /* The first line that "PROGRAM --version" prints; "" if there is none. */
-void bawn_near_version(const char *program, char *dst, size_t size);
+void bawn_near_version(char *program, char *dst, size_t size);
 /* Probe by doing: the version from "PROGRAM --version", then a wall around nothing with `be`. With
  * `image` (may be NULL) in the plan's options. */
 int bawn_near_probe(const struct bawn_backend *be, const struct bawn_tool *tool, const char *image,

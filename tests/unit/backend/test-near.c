@@ -109,6 +109,7 @@ static void expect_line(const struct bawn_near_args *args, const char *want)
 			bawn_buf_puts(&b, args->argv.v[i][0] == '-' ? "\n" : " ");
 		put_word(&b, args, args->argv.v[i]);
 	}
+	ASSERT_TRUE(b.data);
 	ASSERT_STREQ(b.data, want);
 }
 
@@ -267,6 +268,7 @@ static void expect_config(const char *want)
 	at = strstr(b.data, "dst: \"/dev/pts\"");
 	ASSERT_TRUE(at && strchr(at, '\n'));
 	hide_numbers(strchr(at, '\n') + 1, &shown);
+	ASSERT_TRUE(shown.data);
 	ASSERT_STREQ(shown.data, want);
 	done(&args);
 }

@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# gVisor, really run. What every backend promises is in tests/contract; this is what is its own: files come back
+# through the host, and it says when one may not.
+
+load common
+
+# Skips where it cannot be had, with the reason.
+need_gvisor() {
+	command -v runsc >/dev/null || skip "runsc is not installed"
+	run bawn run --backend gvisor -- true
+	[ "$status" -eq 0 ] || skip "gVisor cannot be used here: $output"
+}
+
+@test "changes come back, and the kernel is another one" {
+	need_gvisor
+	echo old >file
+	echo gone >gone
+	run bawn run --backend gvisor -- sh -c 'uname -r; cat file; echo new >file; mkdir -p a/b; echo x >a/b/c; rm gone'
+	[ "$status" -eq 0 ]
+	[ "${lines[0]}" != "$(uname -r)" ]
+	[ "${lines[1]}" = old ]
+	[ "$(cat file)" = new ]
+	[ "$(cat a/b/c)" = x ]
+	[ ! -e gone ]
+}
+
+@test "what fails keeps its status and its changes" {
+	need_gvisor
+	run bawn run --backend gvisor -- sh -c 'echo kept >kept; exit 7'
+	[ "$status" -eq 7 ]
+	[ "$(cat kept)" = kept ]
+}
+
+@test "a protected file cannot be changed, a guarded name does not come back" {
+	need_gvisor
+	mkdir .claude
+	echo '{}' >.claude/settings.json
+	run bawn run --backend gvisor -- sh -c 'echo evil >.claude/settings.json; echo evil >.mcp.json'
+	[ "$(cat .claude/settings.json)" = '{}' ]
+	[ ! -e .mcp.json ]
+	[[ "$output" == *".mcp.json"* ]]
+}
+
+@test "a denied path is not there to be read" {
+	need_gvisor
+	echo secret >key
+	run bawn run --backend gvisor --deny "$PWD/key" -- cat key
+	[ "$status" -ne 0 ]
+	[[ "$output" != *secret* ]]
+	[ "$(cat key)" = secret ]
+}
+
+@test "a file that changed on the host meanwhile is kept, and that is said" {
+	need_gvisor
+	echo old >file
+	bawn run --backend gvisor -- sh -c 'echo inside >file; echo go; sleep 3' >out 2>err &
+	until grep -q go out; do sleep 0.05; done
+	echo host >file
+	wait
+	[ "$(cat file)" = host ]
+	grep -q "meanwhile" err
+}
+
+@test "a timeout ends it, and what was done until then is here" {
+	need_gvisor
+	run bawn run --backend gvisor --timeout 3s -- sh -c 'echo kept >kept; sleep 1000'
+	[ "$status" -eq 124 ]
+	[ "$(cat kept)" = kept ]
+}
+
+@test "a network is refused, not given" {
+	need_gvisor
+	run bawn run --backend gvisor --net allowlist --allow-host example.com -- true
+	[ "$status" -eq 125 ]
+	[[ "$output" == *"net.egress"* ]]
+}
+
+@test "a runsc that dies is quoted" {
+	command -v runsc >/dev/null || skip "runsc is not installed"
+	mkdir bin
+	printf '#!/bin/sh\necho "no such platform" >&2\nexit 1\n' >bin/runsc
+	chmod +x bin/runsc
+	PATH=$PWD/bin:$PATH run --separate-stderr -125 bawn run --backend gvisor -- true
+	one_error
+	[[ $stderr == *"runsc failed: no such platform"* ]]
+}
+
+@test "nothing is left when bawn is killed" {
+	need_gvisor
+	"$BAWN" run --backend gvisor -- sh -c 'echo go; sleep 1000' >out 2>/dev/null 3>&- &
+	pid=$!
+	until grep -q go out; do sleep 0.05; done
+	left=$(pgrep -f "bawn-$pid-" || true)
+	[ -n "$left" ]
+	kill -9 "$pid"
+	for _ in $(seq 200); do
+		pgrep -f "bawn-$pid-" >/dev/null || break
+		sleep 0.1
+	done
+	! pgrep -f "bawn-$pid-"
+	! ls -d /tmp/bawn-"$pid"-* 2>/dev/null
+}
