@@ -11,8 +11,9 @@ trap 'rm -rf "$dir"' EXIT INT TERM
 chmod 755 "$dir"
 mkdir "$dir/home" "$dir/tests"
 cp "$BAWN" "$dir/bawn"
-[ ! -e "${BAWN%/*}/bawn-egress" ] || cp "${BAWN%/*}/bawn-egress" "$dir/bawn-egress"
-[ ! -e "${BAWN%/*}/bawn-inside" ] || cp "${BAWN%/*}/bawn-inside" "$dir/bawn-inside"
+for beside in bawn-egress bawn-inside; do
+    [ ! -e "${BAWN%/*}/$beside" ] || cp "${BAWN%/*}/$beside" "$dir/$beside"
+done
 # kernels are large; one that this user cannot reach is one that is not there
 [ ! -e "${BAWN%/*}/vm" ] || ln -s "$(realpath "${BAWN%/*}/vm")" "$dir/vm"
 cp -r "$root/tests/cli" "$root/tests/escape" "$root/tests/egress" "$dir/tests/"
