@@ -8,7 +8,7 @@ build="gcc libc6-dev meson ninja-build pkg-config python3 libseccomp-dev libyaml
     libhyperscan-dev libtree-sitter-dev ca-certificates"
 tests="bats jq git bubblewrap mandoc clang clang-format clang-tidy libclang-rt-dev llvm cppcheck valgrind
     util-linux procps e2fsprogs iproute2 openssl curl wget bash-completion python3-yaml
-    lld wasi-libc libclang-rt-14-dev-wasm32"
+    file lld wasi-libc libclang-rt-14-dev-wasm32"
 # other people's walls, each of which is skipped where it is not to be had
 walls="docker.io iptables runsc qemu-system-x86 podman crun uidmap slirp4netns busybox-static lz4"
 bench="firejail bubblewrap ripgrep socat iproute2 tinyproxy-bin squid"

@@ -147,3 +147,24 @@ check_workspace() {
 		esac
 	done
 }
+
+@test "qemu: the system of an image instead of this host's" {
+	need_vm
+	command -v mke2fs >/dev/null || skip "no mke2fs (apt-get install e2fsprogs)"
+	busybox=$(command -v busybox) && [[ $(file -L "$busybox") == *static* ]] || skip "no static busybox (apt-get install busybox-static)"
+	mkdir -p "$base/root/bin" "$base/root/etc"
+	cp "$busybox" "$base/root/bin/busybox"
+	for p in sh cat ls; do
+		ln -s busybox "$base/root/bin/$p"
+	done
+	echo image >"$base/root/etc/which"
+	mke2fs -q -t ext4 -d "$base/root" "$base/root.ext4" 16M
+	printf 'enforcement: {vm: {rootfs: %s}}\n' "$base/root.ext4" >"$base/p.yaml"
+	echo before >in
+	run --separate-stderr bawn run -q --policy "$base/p.yaml" --backend qemu -- sh -c 'cat /etc/which in; ls /usr; echo x >/etc/which; echo after >in'
+	[ "${lines[0]}" = image ]
+	[ "${lines[1]}" = before ]
+	[ "${#lines[@]}" -eq 2 ]
+	[ "$(cat in)" = after ]
+	[[ $stderr == *"Read-only file system"* ]]
+}

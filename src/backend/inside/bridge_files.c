@@ -94,10 +94,8 @@ static int take_root(struct bawn_arrival *a, const struct bawn_entry *e)
 		*root = open(dst, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (*root < 0)
 		return -errno;
-	if (e->kind != BAWN_ENTRY_FILE) {
-		r = own(*root, "", a);
-		return r < 0 ? r : note(a, a->node, *root, "");
-	}
+	if (e->kind != BAWN_ENTRY_FILE)
+		return note(a, a->node, *root, "");
 	a->file = bawn_tree_open(&a->was, e->root, "", O_WRONLY);
 	return a->file < 0 ? a->file : 0;
 }

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,6 +30,7 @@
 #include "backend/inside/mode.h"
 #include "backend/inside/relay.h"
 #include "backend/native/wall.h"
+#include "base/arena.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "plan/plan.h"
@@ -190,18 +190,6 @@ static int mount_disk(void)
 	return r;
 }
 
-/* 1: a link needs no mount. */
-static int copy_link(const char *from, const char *to)
-{
-	char target[PATH_MAX];
-	ssize_t n = readlink(from, target, sizeof(target) - 1);
-
-	if (n < 0)
-		return -errno;
-	target[n] = '\0';
-	return symlink(target, to) < 0 && errno != EEXIST ? -errno : 1;
-}
-
 /* A place for `path` in our root, of the same type as `like`. */
 static int make_place(const char *path, const char *like, char *dst, size_t size)
 {
@@ -213,8 +201,6 @@ static int make_place(const char *path, const char *like, char *dst, size_t size
 		return -ENAMETOOLONG;
 	if (lstat(like, &st) < 0)
 		return -errno;
-	if (S_ISLNK(st.st_mode))
-		return copy_link(like, dst);
 	slash = strrchr(dst, '/');
 	r = bawn_path_make_dirs(dst, (size_t)(slash - dst));
 	if (r < 0)
@@ -233,7 +219,7 @@ static int bring(const char *from, const char *path)
 	if ((size_t)snprintf(src, sizeof(src), "%s%s", from, path) >= sizeof(src))
 		return -ENAMETOOLONG;
 	r = make_place(path, src, dst, sizeof(dst));
-	if (r != 0)
+	if (r < 0)
 		return r;
 	return mount(src, dst, NULL, MS_BIND | MS_REC, NULL) < 0 ? -errno : 0;
 }
@@ -262,25 +248,6 @@ static bool is_brought(const struct bawn_plan *plan, size_t i)
 			bawn_path_under(plan->mounts[i].src, plan->mounts[k].src))
 			return true;
 	return false;
-}
-
-/* The disk's own system directories, whatever they are. */
-static int bring_disk(void)
-{
-	DIR *d = opendir(DISK);
-	char path[NAME_MAX + 2];
-	int r = 0;
-
-	if (!d)
-		return errno == ENOENT ? 0 : -errno;
-	for (const struct dirent *e;
-		r >= 0 && (e = readdir(d));) { /* NOLINT(concurrency-mt-unsafe) */
-		(void)snprintf(path, sizeof(path), "/%s", e->d_name);
-		if (strcmp(path, "/.") != 0 && strcmp(path, "/..") != 0)
-			r = bring(DISK, path);
-	}
-	(void)closedir(d);
-	return r;
 }
 
 /* A writable root is an empty place; its files are brought by the bridge. */
@@ -319,8 +286,8 @@ static int bring_all(const struct bawn_plan *plan, struct bawn_error *err)
 
 	for (size_t i = 0; r >= 0 && i < sizeof(own) / sizeof(own[0]); i++)
 		r = bring("", own[i]);
-	if (r >= 0)
-		r = bring_disk();
+	if (r >= 0 && plan->backend.image)
+		r = bring("", DISK);
 	if (r < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot bring the system in");
 	for (size_t i = 0; i < plan->n_mounts; i++) {
@@ -334,19 +301,96 @@ static int bring_all(const struct bawn_plan *plan, struct bawn_error *err)
 	return 0;
 }
 
+/* True if the plan has something at or below `top` that the image has no place for. */
+static bool is_ours(const struct bawn_plan *plan, const char *top)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct bawn_mount *m = &plan->mounts[i];
+
+		(void)snprintf(path, sizeof(path), DISK "%s", m->dst);
+		if (m->kind != BAWN_MNT_HIDE && bawn_path_under(m->dst, top) &&
+			(!strcmp(m->dst, top) || access(path, F_OK) < 0))
+			return true;
+	}
+	return false;
+}
+
+/* A directory or a link at the top of the image, as a mount of the command's root. */
+static int add_top(struct bawn_arena *a, struct bawn_strlist *names, const char *name)
+{
+	const char *path = bawn_arena_printf(a, DISK "/%s", name);
+
+	return path ? bawn_strlist_add(a, names, path) : -ENOMEM;
+}
+
+static int list_disk(struct bawn_arena *a, struct bawn_strlist *ret)
+{
+	DIR *d = opendir(DISK);
+	int r = d ? 0 : -errno;
+
+	for (const struct dirent *e;
+		r >= 0 && (e = readdir(d));) /* NOLINT(concurrency-mt-unsafe) */
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			r = add_top(a, ret, e->d_name);
+	if (d)
+		(void)closedir(d);
+	return r;
+}
+
+static int make_mount(struct bawn_arena *a, const char *src, struct bawn_mount *ret)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(src, target, sizeof(target) - 1);
+
+	*ret = (struct bawn_mount){.kind = n < 0 ? BAWN_MNT_RO : BAWN_MNT_SYMLINK,
+		.src = n < 0 ? src : bawn_arena_strndup(a, target, (size_t)n),
+		.dst = src + strlen(DISK),
+		.rule = "vm.rootfs"};
+	return ret->src ? 0 : -ENOMEM;
+}
+
+/* The image's directories first: what the plan has goes over them. */
+static int add_image(struct bawn_arena *a, const struct bawn_plan *plan, struct bawn_plan *now)
+{
+	static const char *const own[] = {"/dev", "/proc", "/sys", "/lost+found"};
+	struct bawn_strlist tops = {0};
+	int r = list_disk(a, &tops);
+
+	now->mounts = r < 0 ? NULL : bawn_new(a, struct bawn_mount, tops.n + plan->n_mounts + 1);
+	if (!now->mounts)
+		return r < 0 ? r : -ENOMEM;
+	for (size_t i = 0; r >= 0 && i < tops.n; i++) {
+		const char *top = tops.v[i] + strlen(DISK);
+		bool skip = is_ours(plan, top);
+
+		for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); k++)
+			skip |= !strcmp(top, own[k]);
+		if (!skip)
+			r = make_mount(a, tops.v[i], &now->mounts[now->n_mounts++]);
+	}
+	return r;
+}
+
 /* The command's root, as native makes it, without the parts that come later. */
 static int build_root(const struct bawn_plan *plan, struct bawn_error *err)
 {
-	_cleanup_free_ struct bawn_mount *mounts = calloc(plan->n_mounts + 1, sizeof(*mounts));
+	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
 	struct bawn_plan now = *plan;
+	int r = a ? 0 : -ENOMEM;
 
-	if (!mounts)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
-	now.mounts = mounts;
 	now.n_mounts = 0;
+	if (r >= 0 && plan->backend.image)
+		r = add_image(a, plan, &now);
+	else if (r >= 0)
+		now.mounts = bawn_new(a, struct bawn_mount, plan->n_mounts + 1);
+	if (r < 0 || !now.mounts)
+		return bawn_fail(err, BAWN_ERR_BACKEND, r < 0 ? r : -ENOMEM,
+			"cannot read the image's directories");
 	for (size_t i = 0; i < plan->n_mounts; i++)
 		if (!is_part(plan, &plan->mounts[i]))
-			mounts[now.n_mounts++] = plan->mounts[i];
+			now.mounts[now.n_mounts++] = plan->mounts[i];
 	return bawn_wall_root(&now, err);
 }
 
