@@ -74,7 +74,7 @@ int bawn_probe_by_doing(const struct bawn_backend *be, const char *image, struct
 	struct bawn_plan plan = {.demanded = (1u << BAWN_CTL_COUNT) - 1,
 		.may_miss = BAWN_CTL_NET_EGRESS,
 		.egress = be->tier == BAWN_TIER_LANDLOCK || be->tier == BAWN_TIER_FAR ? NULL
-									      : &egress,
+										      : &egress,
 		.tier = be->tier,
 		.exe = "/bin/true",
 		.argv = none,

@@ -39,8 +39,8 @@ int bawn_engine_check(const struct bawn_plan *plan, struct bawn_error *err);
 /* "run --rm …": the container's own process is the stage, which connects to `dir`/socket. */
 int bawn_engine_run_args(enum bawn_engine_kind kind, const struct bawn_engine_host *host,
 	const struct bawn_near_job *job, struct bawn_near_args *args, struct bawn_error *err);
-/* "run --runtime … --interactive …": docker with a runtime that is a kernel of its own. Ends with the
- * image; what the stage is to do is the caller's to append. */
+/* "run --runtime … --interactive …": docker with a runtime that is a kernel of its own. Ends with
+ * the image; what the stage is to do is the caller's to append. */
 int bawn_engine_far_args(const struct bawn_engine_host *host, const struct bawn_near_job *job,
 	struct bawn_near_args *args, struct bawn_error *err);
 /* "run --detach …": a box. The container's own process only waits. `id` names the container. */
