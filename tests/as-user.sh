@@ -11,7 +11,9 @@ trap 'rm -rf "$dir"' EXIT INT TERM
 chmod 755 "$dir"
 mkdir "$dir/home" "$dir/tests"
 cp "$BAWN" "$dir/bawn"
-[ ! -e "${BAWN%/*}/bawn-egress" ] || cp "${BAWN%/*}/bawn-egress" "$dir/bawn-egress"
+for beside in bawn-egress bawn-inside; do
+    [ ! -e "${BAWN%/*}/$beside" ] || cp "${BAWN%/*}/$beside" "$dir/$beside"
+done
 cp -r "$root/tests/cli" "$root/tests/escape" "$root/tests/egress" "$dir/tests/"
 mkdir "$dir/man" "$dir/src"
 cp -r "$root/man/." "$dir/man/"

@@ -367,8 +367,7 @@ static bool is_hidden(const char *path)
 	return lstat(path, &st) < 0 || S_ISLNK(st.st_mode) || (st.st_mode & 07777) == 0;
 }
 
-/* What a tool cannot hide is covered by an empty twin of a file system that lies at `stage` for as
- * long as that takes. */
+/* What is hidden is covered by an empty twin of a file system that lies at `stage` meanwhile. */
 static int hide_at(const struct bawn_plan *plan, const char *stage, struct bawn_error *err)
 {
 	_cleanup_close_ int scratch = bawn_mount_scratch(plan, err);
@@ -386,17 +385,27 @@ static int hide_at(const struct bawn_plan *plan, const char *stage, struct bawn_
 		r = tree < 0 ? bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot hide '%s'", m->dst)
 			     : attach(tree, m->dst, err);
 	}
-	if (r == 0 && umount2(stage, MNT_DETACH) < 0)
-		r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot leave '%s': %m", stage);
 	return r;
 }
 
+/* The place of the terminals is free if they are still to be mounted, over the stage. Unmounting it
+ * would cost a grace period of the kernel. */
 static int hide_rest(const struct bawn_plan *plan, struct bawn_error *err)
 {
-	for (size_t i = 0; i < plan->n_mounts; i++)
-		if (plan->mounts[i].kind == BAWN_MNT_HIDE && !is_hidden(plan->mounts[i].dst))
-			return hide_at(plan, "/dev/shm", err);
-	return 0;
+	bool free_place = access("/dev/pts/ptmx", F_OK) < 0;
+	const char *stage = free_place ? "/dev/pts" : "/dev/shm";
+	size_t i = 0;
+	int r;
+
+	while (i < plan->n_mounts &&
+		(plan->mounts[i].kind != BAWN_MNT_HIDE || is_hidden(plan->mounts[i].dst)))
+		i++;
+	if (i == plan->n_mounts)
+		return 0;
+	r = hide_at(plan, stage, err);
+	if (r == 0 && !free_place && umount2(stage, MNT_DETACH) < 0)
+		r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot leave '%s': %m", stage);
+	return r;
 }
 
 /* Sockets of other runs in the same box are in there. */

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <sys/stat.h>
-
 #include "backend/backends.h"
 #include "backend/native/seccomp.h"
 #include "backend/near/near.h"
@@ -43,27 +41,6 @@ static void add_scratch(
 		bawn_near_addf(args, "%llu", (unsigned long long)plan->limits.disk);
 	}
 	bawn_near_add(args, "--tmpfs", m->dst, NULL);
-}
-
-/* An empty twin without any permission covers what is there. Where nothing is, bubblewrap would
- * make a place for it, on the host. */
-static void add_hide(const struct bawn_plan *plan, size_t i, struct bawn_near_args *args)
-{
-	const char *dst = plan->mounts[i].dst;
-	mode_t type = bawn_near_hidden_type(plan, i, args->a);
-	int fd;
-
-	if (!type)
-		return;
-	bawn_near_add(args, "--perms", "0000", NULL);
-	if (type == S_IFDIR) {
-		bawn_near_add(args, "--tmpfs", dst, "--remount-ro", dst, NULL);
-		return;
-	}
-	fd = bawn_near_data(args, NULL, 0);
-	bawn_near_add(args, "--ro-bind-data", NULL);
-	bawn_near_addf(args, "%d", fd);
-	bawn_near_add(args, dst, NULL);
 }
 
 static void add_file(const struct bawn_mount *m, struct bawn_near_args *args)
@@ -111,8 +88,7 @@ static int add_mount(
 	case BAWN_MNT_SYMLINK:
 		bawn_near_add(args, "--symlink", m->src, m->dst, NULL);
 		break;
-	case BAWN_MNT_HIDE:
-		add_hide(plan, i, args);
+	case BAWN_MNT_HIDE: /* bawn-inside's: where nothing is, a place would be made on the host */
 		break;
 	case BAWN_MNT_FILE:
 		add_file(m, args);

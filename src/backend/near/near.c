@@ -21,6 +21,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -31,11 +32,11 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/libexec.h"
-#include "base/path.h"
 #include "base/sys.h"
 
-#define INSIDE   "bawn-inside"
-#define SAID_MAX 4096 /* of what a tool says is looked at */
+#define INSIDE     "bawn-inside"
+#define VERSION_MS 3000 /* for a tool to say its version */
+#define SAID_MAX   4096 /* of what a tool says is looked at */
 
 static struct bawn_near *near_of(struct bawn_instance *in)
 {
@@ -118,33 +119,6 @@ int bawn_near_open(struct bawn_near_args *args, const struct bawn_mount *m, stru
 	return fd;
 }
 
-/* What of the host is at `path` inside, by what was bound so far; NULL if nothing is. */
-static const char *source_of(
-	const struct bawn_plan *plan, size_t before, const char *path, struct bawn_arena *a)
-{
-	while (before-- > 0) {
-		const struct bawn_mount *m = &plan->mounts[before];
-
-		if (!bawn_path_under(path, m->dst) || m->kind == BAWN_MNT_SYMLINK)
-			continue;
-		if (m->kind != BAWN_MNT_RO && m->kind != BAWN_MNT_RW)
-			return NULL;
-		return bawn_path_join(
-			a, m->src, path + strlen(m->dst) + (path[strlen(m->dst)] == '/'));
-	}
-	return NULL;
-}
-
-mode_t bawn_near_hidden_type(const struct bawn_plan *plan, size_t i, struct bawn_arena *a)
-{
-	const char *src = source_of(plan, i, plan->mounts[i].dst, a);
-	struct stat st;
-
-	if (!src || lstat(src, &st) < 0 || S_ISLNK(st.st_mode))
-		return 0;
-	return S_ISDIR(st.st_mode) ? S_IFDIR : S_IFREG;
-}
-
 static void args_done(struct bawn_near_args *args)
 {
 	for (size_t i = 0; i < args->n_fds; i++)
@@ -154,22 +128,17 @@ static void args_done(struct bawn_near_args *args)
 
 /* ---- finding things ---- */
 
+/* Never along PATH: a workspace may well be on it, and what is found here runs unconfined. */
 int bawn_near_find(const struct bawn_tool *tool, char *dst, size_t size, struct bawn_error *err)
 {
-	static const char usual[] = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-	const char *env = getenv("PATH"); /* NOLINT(concurrency-mt-unsafe): nobody changes it */
-	const char *const lists[] = {env ? env : "", usual};
+	static const char *const places[] = {"/usr/local/bin", "/usr/bin", "/bin",
+		"/usr/local/sbin", "/usr/sbin", "/sbin", "/opt/podman/bin", "/snap/bin",
+		"/run/current-system/sw/bin"};
 
-	for (size_t i = 0; i < 2; i++)
-		for (const char *p = lists[i]; *p; p += strcspn(p, ":"), p += *p == ':') {
-			int n = (int)strcspn(p, ":");
-
-			if (*p == '/' &&
-				(size_t)snprintf(dst, size, "%.*s/%s", n, p, tool->program) <
-					size &&
-				access(dst, X_OK) == 0)
-				return 0;
-		}
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if ((size_t)snprintf(dst, size, "%s/%s", places[i], tool->program) < size &&
+			access(dst, X_OK) == 0)
+			return 0;
 	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP, "'%s' is not installed; %s",
 		tool->program, tool->remedy);
 }
@@ -583,6 +552,21 @@ void bawn_near_destroy(struct bawn_instance *in)
 
 /* ---- probing ---- */
 
+static void await_or_kill(pid_t pid, int timeout_ms)
+{
+	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int r;
+
+	do
+		r = poll(&p, 1, timeout_ms);
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		(void)bawn_pidfd_send_signal(fd, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 /* The first line that "PROGRAM --version" prints. */
 static void read_version(char *program, char *dst, size_t size)
 {
@@ -599,8 +583,7 @@ static void read_version(char *program, char *dst, size_t size)
 		posix_spawn_file_actions_adddup2(&files, out, 1) == 0 &&
 		posix_spawn_file_actions_adddup2(&files, out, 2) == 0 &&
 		posix_spawn(&pid, program, &files, NULL, argv, environ) == 0)
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		await_or_kill(pid, VERSION_MS);
 	(void)posix_spawn_file_actions_destroy(&files);
 	n = pread(out, dst, size - 1, 0);
 	dst[n > 0 ? n : 0] = '\0';

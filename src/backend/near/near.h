@@ -5,7 +5,7 @@
  * Walls whose mounts and namespaces another program builds on this kernel: bubblewrap, nsjail, the
  * container engines. That program, the tool, starts our own stage inside, `bawn-inside`, which is
  * the same init as native's (native/init.h) with BAWN_TIER_NEAR: it checks what the tool was asked
- * for, adds what only we can (no-exec, the network's listeners, Landlock, system
+ * for, adds what only we can (hidden paths, no-exec, the network's listeners, Landlock, system
  * call filter, broker, meter) and speaks init's protocol with the host process.
  *
  *   host process ── tool ── bawn-inside (pid 1 of its namespace) ── command
@@ -23,7 +23,7 @@
 #include "backend/native/scratch.h"
 #include "base/arena.h"
 
-#define BAWN_NEAR_FDS_MAX 512 /* hidden files take one each */
+#define BAWN_NEAR_FDS_MAX 512
 
 /* What a tool's builders are told. Strings and descriptors belong to the caller. */
 struct bawn_near_job {
@@ -61,13 +61,8 @@ int bawn_near_data(struct bawn_near_args *args, const void *data, size_t len);
  * well.
  */
 int bawn_near_open(struct bawn_near_args *args, const struct bawn_mount *m, struct bawn_error *err);
-/* Whether a hidden path is there on the host at all (a tool would make a place for it, on the
- * host), by what the mounts before it bind: the type of mount `i` as S_IFDIR or S_IFREG; 0 if it is
- * not, or is a symlink, whose target counts. */
-mode_t bawn_near_hidden_type(const struct bawn_plan *plan, size_t i, struct bawn_arena *a);
-
 struct bawn_tool {
-	const char *program; /* looked for along PATH, then in the usual system directories */
+	const char *program; /* looked for in the system's directories, never along PATH */
 	const char *remedy;  /* what to do when it is not there */
 	const char *walls;   /* what it builds, for people: "bubblewrap: namespaces (…)" */
 	bool by_path; /* bawn-inside connects to `dir`/socket; else it inherits a descriptor */

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <sys/stat.h>
-
 #include "backend/backends.h"
 #include "backend/near/near.h"
 #include "base/buf.h"
@@ -115,9 +113,7 @@ static int put_mount(struct bawn_buf *b, const struct bawn_plan *plan, size_t i,
 	case BAWN_MNT_SYMLINK:
 		put_symlink(b, m->src, m->dst);
 		break;
-	case BAWN_MNT_HIDE:
-		if (bawn_near_hidden_type(plan, i, args->a) == S_IFDIR)
-			put_tmpfs(b, m->dst, "mode=0000,size=4096", false);
+	case BAWN_MNT_HIDE: /* bawn-inside's: where nothing is, a place would be made on the host */
 		break;
 	case BAWN_MNT_FILE:
 		put_file(b, m);
