@@ -48,7 +48,7 @@ static const char *stage_of(struct bawn_arena *a, const char *inside)
 {
 	struct stat st;
 
-	if (stat(inside, &st) < 0)
+	if (!inside || stat(inside, &st) < 0)
 		return "";
 	return bawn_arena_printf(a, "%s %llx:%llx:%lld", BAWN_VERSION,
 		(unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
@@ -62,7 +62,7 @@ static int load_policy(struct bawn_arena *a, const struct bawn_box *b,
 	struct bawn_policy_source src = {
 		.workspace = b->project, .files = b->policies, .settings = all};
 
-	if (!all)
+	if (!all || !b->project)
 		return no_memory(err);
 	for (size_t i = 0; i < b->n_settings; i++)
 		all[src.n_settings++] = b->settings[i];
@@ -230,8 +230,8 @@ int bawn_box_create(struct bawn_arena *a, const struct bawn_box *want,
 	const struct bawn_box_watch *watch, struct bawn_box **ret, struct bawn_error *err)
 {
 	struct bawn_box *b = bawn_new(a, struct bawn_box, 1);
-	const struct bawn_policy *p;
-	const struct bawn_plan *plan;
+	const struct bawn_policy *p = NULL;
+	const struct bawn_plan *plan = NULL;
 	int r = box_check_name(want->name, err);
 
 	if (r < 0 || !b)
@@ -337,18 +337,18 @@ int bawn_box_remove(struct bawn_box *b, struct bawn_error *err)
 int bawn_box_swap(struct bawn_arena *a, struct bawn_box *b, const char *image,
 	const char *dockerfile, const struct bawn_box_watch *watch, struct bawn_error *err)
 {
-	struct bawn_box next = *b;
-	const struct bawn_policy *p;
-	const struct bawn_plan *plan;
-	struct bawn_box old = *b;
-	int r = load_policy(a, b, &p, err);
+	const struct bawn_policy *p = NULL;
+	const struct bawn_plan *plan = NULL;
+	struct bawn_box next = *b, old = *b;
+	int r;
 
-	if (r < 0)
-		return r;
 	if (image)
 		next.image = image;
 	if (dockerfile)
 		next.dockerfile = dockerfile;
+	r = load_policy(a, &next, &p, err);
+	if (r < 0)
+		return r;
 	r = make_plan(a, &next, p, &plan, err);
 	if (r >= 0)
 		r = name_container(a, &next, err);

@@ -46,8 +46,9 @@ int box_image_id(struct bawn_arena *a, const char *engine, const char *image, co
 
 void box_remove_tree(const char *path)
 {
-	char *roots[] = {(char *)(uintptr_t)path, NULL};
-	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	_cleanup_free_ char *copy = strdup(path);
+	char *roots[] = {copy, NULL};
+	FTS *fts = copy ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL) : NULL;
 
 	if (!fts)
 		return;

@@ -185,9 +185,9 @@ static bool has_buildx(struct bawn_arena *a)
 static int build(struct bawn_arena *a, const struct bawn_image_options *o,
 	const struct bawn_image *im, const struct bawn_box_watch *watch, struct bawn_error *err)
 {
+	static const char label[] = BAWN_ENGINE_LABEL "=env";
 	const char *words[] = {"build", "--file", im->dockerfile, "--tag", im->name, "--label",
-		BAWN_ENGINE_LABEL "=env", "--network", o->network ? o->network : "none",
-		"--force-rm"};
+		label, "--network", o->network ? o->network : "none", "--force-rm"};
 	const char *argv[24] = {o->engine};
 	struct bawn_engine_call c = {.argv = argv, .timeout_ms = BOX_BUILD_MS};
 	struct bawn_engine_host host;

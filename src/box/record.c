@@ -353,6 +353,7 @@ static int read_all(struct bawn_arena *a, DIR *d, const char *dir, struct bawn_b
 			continue;
 		if (r < 0)
 			return r;
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
 		slot = bawn_grow(a, list, n, &cap);
 		if (!slot)
 			return no_memory(err);
@@ -378,7 +379,8 @@ int bawn_box_list(
 	if (r < 0)
 		return r;
 	if (n)
-		qsort(list, n, sizeof(*list), newest_first);
+		qsort(list, n, sizeof(*list), /* NOLINT(bugprone-sizeof-expression): as above */
+			newest_first);
 	*ret = list;
 	*ret_n = n;
 	return 0;

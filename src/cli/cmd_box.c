@@ -260,7 +260,7 @@ static int list(struct cli *cli, struct bawn_error *err)
 static int status(struct cli *cli, struct bawn_error *err)
 {
 	_cleanup_box_ struct bawn_box *box = NULL;
-	const char *name, *state = "unknown";
+	const char *name = NULL, *state = "unknown";
 	int r = one_name(cli, &name, err);
 
 	if (r >= 0)
@@ -275,7 +275,7 @@ static int status(struct cli *cli, struct bawn_error *err)
 static int start(struct cli *cli, struct bawn_error *err)
 {
 	_cleanup_box_ struct bawn_box *box = NULL;
-	const char *name;
+	const char *name = NULL;
 	int r = one_name(cli, &name, err);
 
 	if (r >= 0)
@@ -312,7 +312,7 @@ static int open_to_end(
 static int stop(struct cli *cli, struct bawn_error *err)
 {
 	_cleanup_box_ struct bawn_box *box = NULL;
-	const char *name;
+	const char *name = NULL;
 	int r = one_name(cli, &name, err);
 
 	if (r >= 0)

@@ -140,6 +140,10 @@ static int list_writable(struct plan_builder *b, struct bawn_error *err)
 			bawn_strlist_add(b->a, &b->writable, m->dst) < 0)
 			return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
 	}
+	/* an image that can be written fills the engine's disk */
+	if (b->container && b->plan->backend.image && b->plan->backend.image_writable &&
+		bawn_strlist_add(b->a, &b->writable, "/") < 0)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
 	return 0;
 }
 

@@ -12,6 +12,8 @@ static const struct bawn_inside_mode modes[] = {
 	{"near", "fd:N | unix:PATH", bawn_inside_near},
 	{"far", "[gvisor] [pids]", bawn_inside_far},
 	{"wait", "", bawn_inside_wait},
+	{"reap", "PROGRAM ARGUMENT...", bawn_inside_reap},
+	{"exec", "SOCKET CONTAINER USER COMMAND...", bawn_inside_exec},
 };
 
 int main(int argc, char **argv)

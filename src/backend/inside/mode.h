@@ -19,3 +19,7 @@ int bawn_inside_near(char *const *argv);
 int bawn_inside_far(char *const *argv);
 /* wait.c: the first process of a box: reaps, until it is told to end. */
 int bawn_inside_wait(char *const *argv);
+/* reap.c: on the host, run an engine until the last of its helpers has ended. */
+int bawn_inside_reap(char *const *argv);
+/* exec.c: on the host, start a stage in a box. */
+int bawn_inside_exec(char *const *argv);

@@ -21,7 +21,7 @@ int bawn_inside_wait(char *const *argv)
 	(void)sigaddset(&set, SIGCHLD);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+	if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
 		return 1;
 	do {
 		while (waitpid(-1, NULL, WNOHANG) > 0)

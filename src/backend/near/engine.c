@@ -8,11 +8,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 
 #include "backend/backends.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+
+#define END_MS 10000 /* how long podman may take to notice that nobody waits for it */
 
 struct engine {
 	enum bawn_engine_kind kind;
@@ -52,6 +55,8 @@ static int build_docker(
 static int build_podman(
 	const struct bawn_near_job *job, struct bawn_near_args *args, struct bawn_error *err)
 {
+	args->argv.n = 0;
+	bawn_near_add(args, job->inside, "reap", job->program, NULL);
 	return build(BAWN_ENGINE_PODMAN, job, args, err);
 }
 
@@ -104,6 +109,7 @@ int bawn_engine_explain(
 	static const char *const full[] = {"no space left on device", "disk quota exceeded", NULL};
 	static const char *const runtime[] = {
 		"unknown or invalid runtime", "runtime not found", "is not a valid runtime", NULL};
+	static const char *const apart[] = {"bawn-inside: cannot open the socket", NULL};
 	static const char *const subids[] = {"/etc/subuid", "newuidmap", NULL};
 	static const char *const hybrid[] = {"cgroups in hybrid mode not supported", NULL};
 	static const char *const gone[] = {"no such container", "is not running",
@@ -132,6 +138,11 @@ int bawn_engine_explain(
 	if (says(said, runtime))
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"%s knows no runtime '%s' (enforcement.docker.runtime)", engine,
+			plan->backend.engine_runtime);
+	if (says(said, apart) && *plan->backend.engine_runtime)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"runtime '%s' keeps our stage from the host, so that nothing can be checked inside; for "
+			"gVisor there is backend 'gvisor'",
 			plan->backend.engine_runtime);
 	if (says(said, subids))
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
@@ -196,11 +207,19 @@ static int engine_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	const int stdio[3], struct bawn_error *err)
 {
 	struct engine_instance *e = of(in);
-	int r = bawn_engine_check(plan, err);
+	int r = 0;
 
-	for (int i = 0; i < 3; i++)
-		e->stdio[i] = stdio[i] < 0 ? -1 : fcntl(stdio[i], F_DUPFD_CLOEXEC, 3);
 	e->plan = plan;
+	for (int i = 0; i < 3; i++)
+		e->stdio[i] = -1;
+	for (int i = 0; i < 3 && r == 0; i++) {
+		e->stdio[i] = stdio[i] < 0 ? -1 : fcntl(stdio[i], F_DUPFD_CLOEXEC, 3);
+		if (stdio[i] >= 0 && e->stdio[i] < 0)
+			r = bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "cannot take descriptor %d: %m", i);
+	}
+	if (r == 0)
+		r = bawn_engine_check(plan, err);
 	return r < 0 ? r : bawn_near_prepare(in, &engine_of(in)->tool, plan, e->stdio, err);
 }
 
@@ -228,11 +247,28 @@ static int engine_await(struct bawn_instance *in, struct bawn_error *err)
 	return r;
 }
 
+/*
+ * Podman is no daemon: killed in the middle it leaves its helpers to whoever reaps here. A stage
+ * that finds nobody listening ends, and podman with it.
+ */
+static void let_end(struct bawn_near *n)
+{
+	struct pollfd tool = {.fd = n->link.pidfd, .events = POLLIN};
+
+	if (n->listener < 0 || n->link.pid <= 0)
+		return;
+	(void)close(n->listener);
+	n->listener = -1;
+	(void)poll(&tool, 1, END_MS);
+}
+
 static void engine_destroy(struct bawn_instance *in)
 {
 	if (!of(in)->plan) /* prepare was never called */
 		return;
 	drop_stdio(of(in));
+	if (engine_of(in)->kind == BAWN_ENGINE_PODMAN)
+		let_end(&of(in)->near);
 	bawn_near_destroy(in);
 }
 

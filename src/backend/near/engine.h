@@ -28,6 +28,8 @@ struct bawn_engine_host {
 	uint64_t files,
 		procs; /* our own hard limits: an engine without privilege cannot raise them */
 	const char *runtime; /* "": the engine's own choice */
+	const char *socket;  /* of the daemon, when it can be asked without the engine's program; or
+				NULL */
 	bool keep_id;        /* the engine runs in a user namespace of the caller (podman) */
 };
 

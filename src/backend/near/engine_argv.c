@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include <sys/stat.h>
@@ -43,7 +44,8 @@ static bool same_file(const char *a, const char *b)
 {
 	struct stat x, y;
 
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	return a && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
 }
 
 static bool is_hidden(const struct bawn_plan *plan, const char *path)
@@ -61,9 +63,9 @@ static bool shows_socket(
 {
 	struct stat st;
 
-	if (m->kind == BAWN_MNT_SOCKET)
+	if (m->kind == BAWN_MNT_SOCKET && m->src)
 		return !strcmp(m->src, socket) || same_file(m->src, socket);
-	if (m->kind != BAWN_MNT_RO && m->kind != BAWN_MNT_RW)
+	if ((m->kind != BAWN_MNT_RO && m->kind != BAWN_MNT_RW) || !m->src)
 		return false;
 	if (same_file(m->src, socket))
 		return true;
@@ -340,19 +342,18 @@ static void add_limits(const struct line *l)
 	uint64_t disk = m->disk == BAWN_UNLIMITED ? 0 : m->disk; /* private space is memory */
 
 	if (m->memory < MEMORY_MAX && disk < MEMORY_MAX) {
+		uint64_t total = m->memory + disk + SPARE_MEMORY;
+
 		bawn_near_add(l->args, "--memory", NULL);
 		if (l->kind == BAWN_ENGINE_APPLE)
-			bawn_near_addf(l->args, "%lluM",
-				(unsigned long long)((m->memory + disk + SPARE_MEMORY) >> 20));
+			bawn_near_addf(l->args, "%" PRIu64 "M", total >> 20);
 		else
-			bawn_near_addf(l->args, "%llu",
-				(unsigned long long)(m->memory + disk + SPARE_MEMORY));
+			bawn_near_addf(l->args, "%" PRIu64, total);
 	}
 	if (m->cpus_milli < (uint64_t)l->host->processors * 1000) {
 		bawn_near_add(l->args, "--cpus", NULL);
 		if (l->kind == BAWN_ENGINE_APPLE) /* whole ones only */
-			bawn_near_addf(l->args, "%llu",
-				(unsigned long long)((m->cpus_milli + 999) / 1000));
+			bawn_near_addf(l->args, "%" PRIu64, (m->cpus_milli + 999) / 1000);
 		else
 			bawn_near_addf(l->args, "%llu.%03u",
 				(unsigned long long)(m->cpus_milli / 1000),
@@ -360,7 +361,7 @@ static void add_limits(const struct line *l)
 	}
 	if (m->processes < 1u << 22 && l->kind != BAWN_ENGINE_APPLE) {
 		bawn_near_add(l->args, "--pids-limit", NULL);
-		bawn_near_addf(l->args, "%llu", (unsigned long long)(m->processes + SPARE_PIDS));
+		bawn_near_addf(l->args, "%" PRIu64, m->processes + SPARE_PIDS);
 	}
 }
 
@@ -526,11 +527,17 @@ int bawn_engine_exec_args(enum bawn_engine_kind kind, const struct bawn_engine_h
 
 	if (r < 0)
 		return r;
-	(void)kind;
-	bawn_near_add(args, "exec", "--detach", "--user", NULL);
-	bawn_near_addf(args, "%u:%u", host->uid, host->gid);
-	bawn_near_add(
-		args, "--workdir", "/", job->plan->backend.box, BAWN_ENGINE_INSIDE, "near", NULL);
+	if (host->socket && kind == BAWN_ENGINE_DOCKER) {
+		args->argv.n = 0; /* our own program instead */
+		bawn_near_add(
+			args, job->inside, "exec", host->socket, job->plan->backend.box, NULL);
+		bawn_near_addf(args, "%u:%u", host->uid, host->gid);
+	} else {
+		bawn_near_add(args, "exec", "--detach", "--user", NULL);
+		bawn_near_addf(args, "%u:%u", host->uid, host->gid);
+		bawn_near_add(args, "--workdir", "/", job->plan->backend.box, NULL);
+	}
+	bawn_near_add(args, BAWN_ENGINE_INSIDE, "near", NULL);
 	bawn_near_addf(args, "unix:%s/run/%s/socket", BAWN_ENGINE_DIR, job->id);
 	return done(args, err);
 }

@@ -27,6 +27,36 @@ static bool is_rootless_docker(void)
 	return geteuid() != 0 && path && stat(path, &st) == 0 && st.st_uid == geteuid();
 }
 
+/* A context in docker's configuration may lead elsewhere; that is for docker to find out. */
+static bool has_context(void)
+{
+	const char *dir = getenv("DOCKER_CONFIG");
+	const char *home = getenv("HOME");
+	_cleanup_buf_ struct bawn_buf text = {0};
+	char path[512];
+	int r;
+
+	if (getenv("DOCKER_CONTEXT"))
+		return true;
+	(void)snprintf(path, sizeof(path), "%s%s/config.json",
+		dir    ? dir
+		: home ? home
+		       : "",
+		dir ? "" : "/.docker");
+	r = bawn_read_file(AT_FDCWD, path, 1 << 20, &text);
+	return r < 0 ? r != -ENOENT && r != -ENOTDIR
+		     : text.data && strstr(text.data, "\"currentContext\"");
+}
+
+static const char *daemon_socket(void)
+{
+	const char *host = getenv("DOCKER_HOST");
+
+	if (host && *host)
+		return !strncmp(host, "unix:///", 8) && strlen(host) < 100 ? host + 7 : NULL;
+	return has_context() ? NULL : "/var/run/docker.sock";
+}
+
 static bool is_there(const char *name)
 {
 	static const char *const dirs[] = {
@@ -74,6 +104,8 @@ void bawn_engine_look(enum bawn_engine_kind kind, struct bawn_engine_host *ret)
 		.files = hard_limit(RLIMIT_NOFILE, 1048576),
 		.procs = hard_limit(RLIMIT_NPROC, 32768),
 		.runtime = ""};
+	if (kind == BAWN_ENGINE_DOCKER)
+		ret->socket = daemon_socket();
 	if (kind == BAWN_ENGINE_DOCKER && is_rootless_docker())
 		ret->uid = ret->gid = 0;
 	if (kind == BAWN_ENGINE_PODMAN && is_hybrid() && is_there("runc"))

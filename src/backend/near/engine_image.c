@@ -116,11 +116,11 @@ int bawn_engine_base_tar(const struct bawn_plan *plan, struct bawn_buf *ret, str
 /* With a label, so that it can be told from what people made. */
 int bawn_engine_make_base(const char *program, const struct bawn_plan *plan, struct bawn_error *err)
 {
+	static const char label[] = "LABEL " BAWN_ENGINE_LABEL "=base";
 	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
 	_cleanup_buf_ struct bawn_buf tar = {0};
 	const char *name = a ? bawn_engine_base_name(a, plan) : NULL;
-	const char *argv[] = {
-		program, "import", "--change", "LABEL " BAWN_ENGINE_LABEL "=base", "-", name, NULL};
+	const char *argv[] = {program, "import", "--change", label, "-", name, NULL};
 	_cleanup_call_ struct bawn_engine_call c = {.argv = argv, .timeout_ms = IMPORT_MS};
 	int r;
 

@@ -68,11 +68,15 @@ static int spawn(const struct bawn_engine_call *c, int out, int err_fd, pid_t *r
 	_cleanup_close_ int in = open_input(c);
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t at;
+	char *const *argv, *const *envp;
 	sigset_t none, def;
 	int r;
 
 	if (in < 0 || !env)
 		return -errno;
+	/* nothing is written through them */
+	memcpy(&argv, &c->argv, sizeof(argv));
+	memcpy(&envp, &env, sizeof(envp));
 	(void)sigemptyset(&none);
 	(void)sigemptyset(&def);
 	(void)sigaddset(&def, SIGPIPE);
@@ -88,8 +92,7 @@ static int spawn(const struct bawn_engine_call *c, int out, int err_fd, pid_t *r
 		(void)posix_spawnattr_setsigdefault(&at, &def);
 		(void)posix_spawnattr_setflags(&at,
 			POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-		r = posix_spawnp(ret, c->argv[0], &fa, &at, (char *const *)(uintptr_t)c->argv,
-			(char *const *)(uintptr_t)env);
+		r = posix_spawnp(ret, c->argv[0], &fa, &at, argv, envp);
 		(void)posix_spawnattr_destroy(&at);
 	}
 	(void)posix_spawn_file_actions_destroy(&fa);

@@ -148,6 +148,22 @@ GOLDEN(docker_exec, BAWN_ENGINE_DOCKER, bawn_engine_exec_args, "docker-exec",
 	plan.backend.image = "img:1";
 	plan.backend.box = "bawn-box-x-one-1")
 
+TEST(docker_exec_by_socket)
+{
+	struct bawn_engine_host own = host;
+	struct bawn_plan plan = plan_of();
+	struct bawn_error err = {0};
+	struct fixture f;
+
+	own.socket = "/run/docker.sock";
+	plan.backend.box = "bawn-box-x-one-1";
+	begin(&f, &plan);
+	bawn_near_add(&f.args, "docker", NULL);
+	ASSERT_EQ(bawn_engine_exec_args(BAWN_ENGINE_DOCKER, &own, &f.job, &f.args, &err), 0);
+	same_as(&f, "docker-exec-socket");
+	end(&f);
+}
+
 TEST(remove)
 {
 	struct fixture f;
