@@ -75,16 +75,6 @@ need_gvisor() {
 	[[ "$output" == *"net.egress"* ]]
 }
 
-@test "a runsc that dies is quoted" {
-	command -v runsc >/dev/null || skip "runsc is not installed"
-	mkdir bin
-	printf '#!/bin/sh\necho "no such platform" >&2\nexit 1\n' >bin/runsc
-	chmod +x bin/runsc
-	PATH=$PWD/bin:$PATH run --separate-stderr -125 bawn run --backend gvisor -- true
-	one_error
-	[[ $stderr == *"runsc failed: no such platform"* ]]
-}
-
 @test "nothing is left when bawn is killed" {
 	need_gvisor
 	"$BAWN" run --backend gvisor -- sh -c 'echo go; sleep 1000' >out 2>/dev/null 3>&- &

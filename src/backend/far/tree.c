@@ -46,6 +46,24 @@ int bawn_tree_init(
 	return 0;
 }
 
+int bawn_tree_again(struct bawn_tree *t, const struct bawn_tree *as, struct bawn_error *err)
+{
+	*t = (struct bawn_tree){.plan = as->plan, .host = as->host};
+	t->arena = bawn_arena_new();
+	t->roots = calloc(as->n_roots + 1, sizeof(*t->roots));
+	if (!t->arena || !t->roots)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
+	for (; t->n_roots < as->n_roots; t->n_roots++) {
+		int fd = as->roots[t->n_roots];
+
+		t->roots[t->n_roots] = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		if (fd >= 0 && t->roots[t->n_roots] < 0)
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "cannot keep a directory open: %m");
+	}
+	return 0;
+}
+
 void bawn_tree_done(struct bawn_tree *t)
 {
 	for (size_t i = 0; t->roots && i < t->n_roots; i++)

@@ -47,6 +47,8 @@ struct bawn_tree {
  * we are inside, where they may be yet to come. */
 int bawn_tree_init(
 	struct bawn_tree *t, const struct bawn_plan *plan, bool host, struct bawn_error *err);
+/* An empty tree with the same roots: opening them takes a while where another process does it. */
+int bawn_tree_again(struct bawn_tree *t, const struct bawn_tree *as, struct bawn_error *err);
 void bawn_tree_done(struct bawn_tree *t);
 
 /* NULL when memory is out or there are too many. Only hash and path are set. The pointer is good

@@ -373,7 +373,7 @@ int bawn_arrival_return(struct bawn_arrival *a, struct bawn_buf *out,
 	int (*flush)(void *data, struct bawn_buf *out), void *data, struct bawn_error *err)
 {
 	struct leaving l = {.was = &a->was, .out = out, .flush = flush, .data = data};
-	int r = bawn_tree_init(&l.now, a->was.plan, false, err);
+	int r = bawn_tree_again(&l.now, &a->was, err);
 
 	if (r >= 0)
 		r = bawn_tree_begin(&l.now, err);
