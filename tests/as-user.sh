@@ -14,7 +14,7 @@ cp "$BAWN" "$dir/bawn"
 for beside in bawn-egress bawn-inside; do
     [ ! -e "${BAWN%/*}/$beside" ] || cp "${BAWN%/*}/$beside" "$dir/$beside"
 done
-cp -r "$root/tests/cli" "$root/tests/escape" "$root/tests/egress" "$dir/tests/"
+cp -r "$root/tests/cli" "$root/tests/escape" "$root/tests/egress" "$root/tests/engine.sh" "$dir/tests/"
 mkdir "$dir/man" "$dir/src"
 cp -r "$root/man/." "$dir/man/"
 cp -r "$root/src/." "$dir/src/"
