@@ -68,7 +68,12 @@ stop_daemon() {
 		sleep 0.1
 	done
 	kill -9 "$pid" 2>/dev/null
-	# what a daemon that was killed leaves mounted
+	# what a daemon that was killed leaves: processes that name our directory, and mounts in it
+	for p in /proc/[0-9]*; do
+		case $(tr '\0' ' ' <"$p/cmdline" 2>/dev/null) in
+		*"containerd"*" $1/docker/exec/"*) kill -9 "${p#/proc/}" 2>/dev/null ;;
+		esac
+	done
 	grep -o " $1/docker/[^ ]*" /proc/self/mounts | sort -r | while read -r at; do
 		umount -l "$at" 2>/dev/null
 	done
