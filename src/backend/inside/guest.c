@@ -328,14 +328,16 @@ static int add_top(struct bawn_arena *a, struct bawn_strlist *names, const char 
 static int list_disk(struct bawn_arena *a, struct bawn_strlist *ret)
 {
 	DIR *d = opendir(DISK);
-	int r = d ? 0 : -errno;
+	int r = 0;
+
+	if (!d)
+		return -errno;
 
 	for (const struct dirent *e;
 		r >= 0 && (e = readdir(d));) /* NOLINT(concurrency-mt-unsafe) */
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			r = add_top(a, ret, e->d_name);
-	if (d)
-		(void)closedir(d);
+	(void)closedir(d);
 	return r;
 }
 

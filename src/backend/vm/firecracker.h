@@ -29,10 +29,6 @@ struct bawn_firecracker_request {
 
 /* NULL if out of memory. */
 const char *const *bawn_firecracker_argv(struct bawn_arena *a, const struct bawn_firecracker *f);
-/* Under the jailer, which is root's: it changes to `uid` and `gid` and to a root below `base`. */
-const char *const *bawn_firecracker_jailer_argv(struct bawn_arena *a,
-	const struct bawn_firecracker *f, const char *jailer, const char *base, unsigned uid,
-	unsigned gid);
 /* The requests that configure and start the machine, in order. How many, or -ENOMEM. */
 int bawn_firecracker_requests(struct bawn_arena *a, const struct bawn_firecracker *f,
 	struct bawn_firecracker_request ret[BAWN_FIRECRACKER_REQUESTS]);

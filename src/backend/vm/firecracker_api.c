@@ -32,24 +32,6 @@ const char *const *bawn_firecracker_argv(struct bawn_arena *a, const struct bawn
 	return argv;
 }
 
-const char *const *bawn_firecracker_jailer_argv(struct bawn_arena *a,
-	const struct bawn_firecracker *f, const char *jailer, const char *base, unsigned uid,
-	unsigned gid)
-{
-	const char *uid_text = bawn_arena_printf(a, "%u", uid);
-	const char *gid_text = bawn_arena_printf(a, "%u", gid);
-	const char *const words[] = {jailer, "--id", f->id, "--exec-file", f->program, "--uid",
-		uid_text, "--gid", gid_text, "--chroot-base-dir", base, "--new-pid-ns", "--",
-		"--api-sock", f->api};
-	const size_t n = sizeof(words) / sizeof(words[0]);
-	const char **argv = bawn_new(a, const char *, n + 1);
-
-	if (!uid_text || !gid_text || !argv)
-		return NULL;
-	memcpy(argv, words, sizeof(words));
-	return argv;
-}
-
 /* ---- requests ---- */
 
 static int put(
