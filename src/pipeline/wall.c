@@ -133,19 +133,21 @@ static int try_backend(struct bawn_run *x, const struct bawn_backend *be)
 	return r->walls ? 0 : bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 }
 
-/* What was asked for by name and is not there: the probe knows why, and what would help. */
+/*
+ * What was asked for by name and cannot be used: the probe knows what would help. Those that start
+ * other programs have said so themselves, and asking them takes long.
+ */
 static void say_remedy(struct bawn_run *x, const struct bawn_backend *be)
 {
+	struct bawn_error *err = &x->r->error;
+	struct bawn_error was = *err;
 	struct bawn_probe p;
 
-	if (x->r->error.err == -ENOEXEC)
+	if (err->err == -ENOEXEC || be->program)
 		return;
 	bawn_ask(be, ASK_MS, &p);
-	if (p.offers)
-		return;
-	(void)bawn_fail(&x->r->error, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
-		"backend '%s' cannot be used here: %s%s%s; nothing was run", be->name, p.reason,
-		*p.remedy ? "; remedy: " : "", p.remedy);
+	if (!p.offers && *p.remedy && !strstr(was.msg, p.remedy))
+		(void)bawn_fail(err, was.kind, was.err, "%.260s; remedy: %s", was.msg, p.remedy);
 }
 
 /* The message without the name that stands before it in a list of reasons anyway. */
