@@ -246,3 +246,40 @@ load engine
 	one_error
 	[ -z "$(podman ps --all --quiet --filter name=bawn-)" ]
 }
+
+@test "a workspace that is exchanged while the container starts" {
+	need_engine
+	mkdir -p ../swap/parent/ws ../swap/other/ws
+	echo canary >../swap/other/ws/secret
+	cd ../swap
+	ln -s other link
+	# the private directory is made after the plan and before the engine is asked
+	(until [ -n "$(ls -A "$XDG_RUNTIME_DIR")" ]; do :; done; mv parent gone; mv link parent) &
+	run -125 bawn run --backend docker --workspace "$PWD/parent/ws" -- sh -c 'cat secret; echo planted >planted'
+	wait
+	[[ $output == *"parent/ws"*exchanged* ]]
+	[[ $output != *canary* ]]
+	[ ! -e other/ws/planted ]
+	nothing_left
+}
+
+@test "podman: bawn is killed at any time and leaves no process" {
+	need_engine
+	command -v podman >/dev/null || skip "there is no podman"
+	bawn run -q --backend podman -- true || skip "podman does not work here"
+	for ms in 100 150 200 250 300 350 400; do
+		"$BAWN" run -q --backend podman -- sleep 60 >/dev/null 2>&1 3>&- 4>&- &
+		pid=$!
+		sleep 0.$ms
+		kill -KILL $pid
+		wait $pid || true
+		pids+=" $pid"
+	done
+	for _ in $(seq 150); do
+		left=$(for pid in $pids; do pgrep -f "bawn-$pid-[0-9a-f]{12}" || true; done)
+		[ -n "$left" ] || break
+		sleep 0.1
+	done
+	[ -z "$left" ] || { ps -o pid,args $left; false; }
+	nothing_left
+}

@@ -159,15 +159,27 @@ static int apply_delete(
 	return note(t, e, dir, name);
 }
 
+/* Through a descriptor: by its name it could be a link to somewhere else by now. */
+static int set_dir_mode(int dir, const char *name, mode_t mode)
+{
+	_cleanup_close_ int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char self[64];
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? -ESTALE : -errno;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return chmod(self, mode) < 0 ? -errno : 0;
+}
+
 static int apply_dir(struct bawn_transfer *t, const struct bawn_entry *e, int dir, const char *name)
 {
 	struct stat st;
+	int r;
 
 	if (mkdirat(dir, name, 0700) == 0) {
 		/* usable until everything is in it: META brings its own mode */
-		if (fchmodat(dir, name, safe_mode(e, NULL) | 0700, 0) < 0)
-			return -errno;
-		return note(t, e, dir, name);
+		r = set_dir_mode(dir, name, safe_mode(e, NULL) | 0700);
+		return r < 0 ? r : note(t, e, dir, name);
 	}
 	if (errno != EEXIST)
 		return -errno;
@@ -348,8 +360,8 @@ static int finish_file(struct bawn_transfer *t, const char *name)
 
 	if (r < 0)
 		return r;
-	if (fchmod(in->fd, safe_mode(&in->e, node_of(t, &in->e))) < 0 ||
-		futimens(in->fd, times) < 0)
+	/* new content runs with nobody's power, as a write takes these bits away in any kernel */
+	if (fchmod(in->fd, safe_mode(&in->e, NULL)) < 0 || futimens(in->fd, times) < 0)
 		return -errno;
 	if (!in->named) {
 		temp_name(in->temp, sizeof(in->temp));

@@ -38,10 +38,15 @@ int bawn_tree_init(
 	for (size_t i = 0; i < t->n_roots; i++)
 		t->roots[i] = -1;
 	for (size_t i = 0; (m = bawn_root_at(plan, i)); i++) {
-		t->roots[i] = open(where(t, m), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		/* the plan's paths have no symlink in them: one that is there now was put there */
+		t->roots[i] = host ? bawn_openat2(AT_FDCWD, m->src, O_PATH | O_CLOEXEC,
+					     RESOLVE_NO_SYMLINKS)
+				   : open(m->dst, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (t->roots[i] < 0 && !((m->optional || !host) && errno == ENOENT))
-			return bawn_fail(
-				err, BAWN_ERR_BACKEND, -errno, "cannot open '%s': %m", where(t, m));
+			return bawn_fail(err, BAWN_ERR_BACKEND, -errno,
+				host && errno == ELOOP ? "'%s' turned into a symlink"
+						       : "cannot open '%s': %m",
+				where(t, m));
 	}
 	return 0;
 }

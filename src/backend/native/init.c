@@ -260,7 +260,7 @@ static int step_outer_network(struct state *s, struct bawn_error *err)
 static int step_outer_mounts(struct state *s, struct bawn_error *err)
 {
 	uint32_t claims = 0;
-	int r = bawn_wall_outer_mounts(s->plan, s->power, &claims, err);
+	int r = bawn_wall_outer_mounts(s->plan, s->in->outer.places, s->power, &claims, err);
 
 	s->enforced |= claims;
 	return r;

@@ -54,6 +54,7 @@ struct bawn_outer {
 	bool shared;     /* a box: others run in the same pid namespace, and we are not its first */
 	uint32_t limits; /* BAWN_CTL_LIMIT_* that it enforces itself */
 	uint64_t host_ns[BAWN_NS_COUNT]; /* the host process's namespaces, by inode */
+	const struct bawn_place *places; /* one for each mount of the plan, or NULL */
 };
 
 /* What init needs besides the plan; made by the host before the clone. */

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 
 #include "backend/native/mountfs.h"
 #include "backend/native/wall.h"
@@ -272,6 +273,7 @@ static int seal(const char *path, uint64_t attrs, struct bawn_error *err)
 
 struct view {
 	const struct bawn_plan *plan;
+	const struct bawn_place *places; /* may be NULL */
 	bool power;
 	bool exec_holds; /* every no-exec mount is one */
 };
@@ -303,16 +305,36 @@ static int check_mount(struct view *v, const char *path, struct bawn_error *err)
 	return r;
 }
 
+/* Some tools are told what to bind by its name, which may have led elsewhere by then. */
+static int check_place(const struct view *v, const struct bawn_mount *m, const struct statx *st,
+	struct bawn_error *err)
+{
+	const struct bawn_place *p = v->places ? &v->places[m - v->plan->mounts] : NULL;
+
+	if (!p || !p->ino || ruler(v->plan, m->dst) != m || bawn_path_under(m->dst, "/dev") ||
+		bawn_path_under(m->dst, "/proc"))
+		return 0;
+	if (p->ino == st->stx_ino && p->dev == makedev(st->stx_dev_major, st->stx_dev_minor))
+		return 0;
+	return bawn_fail(err, BAWN_ERR_BACKEND, -ESTALE,
+		"'%s' shows another file than the host has there: it was exchanged meanwhile",
+		m->dst);
+}
+
 /* A bind of the plan is a mount of its own: else what lies there is what was there before, and can
  * be moved away. */
 static int check_bind(struct view *v, const struct bawn_mount *m, struct bawn_error *err)
 {
 	struct statx st;
+	int r;
 
-	if (statx(AT_FDCWD, m->dst, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) < 0)
+	if (statx(AT_FDCWD, m->dst, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_INO, &st) < 0)
 		return m->optional ? 0
 				   : bawn_fail(err, BAWN_ERR_BACKEND, -errno,
 					     "'%s' is not there: %m", m->dst);
+	r = check_place(v, m, &st, err);
+	if (r < 0)
+		return r;
 	/* a box is older than some of the plan: what it shows at its own place can still be bound
 	 */
 	if (!(st.stx_attributes & STATX_ATTR_MOUNT_ROOT) && v->power && m->src &&
@@ -464,10 +486,10 @@ uint64_t bawn_wall_outer_scratch(const struct bawn_plan *plan)
 	return used;
 }
 
-int bawn_wall_outer_mounts(
-	const struct bawn_plan *plan, bool power, uint32_t *ret_claims, struct bawn_error *err)
+int bawn_wall_outer_mounts(const struct bawn_plan *plan, const struct bawn_place *places,
+	bool power, uint32_t *ret_claims, struct bawn_error *err)
 {
-	struct view v = {.plan = plan, .power = power, .exec_holds = true};
+	struct view v = {.plan = plan, .places = places, .power = power, .exec_holds = true};
 	int r = power ? finish_mounts(plan, err) : 0;
 
 	if (r >= 0)

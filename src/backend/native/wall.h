@@ -11,6 +11,11 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
+/* Which file a bind of the plan shows on the host; all zero where there is none. */
+struct bawn_place {
+	uint64_t dev, ino;
+};
+
 /*
  * root.c: the fresh root. Everything that the plan binds, private /tmp and /dev, own /proc. When it
  * returns, the new root is "/" and a helper takes the old one away; it is gone, or an error, when
@@ -86,10 +91,11 @@ int bawn_wall_outer_network(const uint64_t host[BAWN_NS_COUNT], struct bawn_erro
 /*
  * Finish what is mounted as far as `power` goes (no-exec, masks in /proc, terminals; what came into
  * being after a box was made is protected and hidden), then look at all of it: what the plan wants
- * read-only is. *ret_claims are the controls that hold by it.
+ * read-only is, and binds show what the host has there (`places`, one for each mount, or NULL).
+ * *ret_claims are the controls that hold by it.
  */
-int bawn_wall_outer_mounts(
-	const struct bawn_plan *plan, bool power, uint32_t *ret_claims, struct bawn_error *err);
+int bawn_wall_outer_mounts(const struct bawn_plan *plan, const struct bawn_place *places,
+	bool power, uint32_t *ret_claims, struct bawn_error *err);
 /* Bytes in the private directories, which are file systems of their own each. */
 uint64_t bawn_wall_outer_scratch(const struct bawn_plan *plan);
 /* What is hidden cannot be opened; call without capabilities. */

@@ -35,8 +35,9 @@
 #include "base/sys.h"
 
 #define INSIDE     "bawn-inside"
-#define VERSION_MS 3000 /* for a tool to say its version */
-#define SAID_MAX   4096 /* of what a tool says is looked at */
+#define VERSION_MS 3000  /* for a tool to say its version */
+#define FINISH_MS  10000 /* for a tool to end when nobody waits for it */
+#define SAID_MAX   4096  /* of what a tool says is looked at */
 
 static struct bawn_near *near_of(struct bawn_instance *in)
 {
@@ -187,6 +188,34 @@ static int name_run(struct bawn_near *n, struct bawn_near_job *job, struct bawn_
 
 /* ---- the parcel ---- */
 
+/* What the plan's binds show now; bawn-inside compares. Gone or not ours to see: the tool's matter.
+ */
+static int look_at_places(struct bawn_near *n, struct bawn_init *init, struct bawn_error *err)
+{
+	const struct bawn_plan *plan = init->plan;
+	struct bawn_place *places = bawn_new(n->arena, struct bawn_place, plan->n_mounts + 1);
+
+	if (!places)
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		const struct bawn_mount *m = &plan->mounts[i];
+		_cleanup_close_ int fd = -1;
+		struct stat st;
+
+		places[i] = (struct bawn_place){0};
+		if (m->kind != BAWN_MNT_RO && m->kind != BAWN_MNT_RW)
+			continue;
+		fd = bawn_openat2(AT_FDCWD, m->src, O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS);
+		if (fd < 0 && errno == ELOOP)
+			return bawn_fail(err, BAWN_ERR_BACKEND, -ELOOP,
+				"'%s' turned into a symlink", m->src);
+		if (fd >= 0 && fstat(fd, &st) == 0)
+			places[i] = (struct bawn_place){.dev = st.st_dev, .ino = st.st_ino};
+	}
+	init->outer.places = places;
+	return 0;
+}
+
 static int make_init(struct bawn_near *n, struct bawn_init *init, struct bawn_error *err)
 {
 	const struct bawn_plan *plan = init->plan;
@@ -202,7 +231,7 @@ static int make_init(struct bawn_near *n, struct bawn_init *init, struct bawn_er
 	init->outer.shared = n->link.by_order = plan->backend.box != NULL;
 	init->outer.limits = n->tool->limits ? n->tool->limits(plan) : 0;
 	bawn_namespaces(init->outer.host_ns);
-	return r;
+	return r < 0 ? r : look_at_places(n, init, err);
 }
 
 static int pack(struct bawn_near *n, const struct bawn_init *init, struct bawn_error *err)
@@ -298,7 +327,8 @@ static int tool_main(void *arg)
 	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 	(void)bawn_setsid(); /* a terminal's signals are for us to pass on */
 	/* one that only speaks to a daemon must not go on asking when nobody is left to listen */
-	if (s->n->tool->by_path && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != s->host))
+	if (s->n->tool->by_path && !s->n->tool->finishes &&
+		(prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != s->host))
 		_exit(126);
 	if (s->n->link.cgroup && bawn_cgroup_enter(s->n->link.cgroup, false) < 0)
 		_exit(126);
@@ -531,12 +561,25 @@ void bawn_near_usage(struct bawn_instance *in, struct bawn_usage *ret)
 	bawn_link_usage(&near_of(in)->link, ret);
 }
 
+/* See bawn_tool.finishes. */
+static void let_finish(struct bawn_near *n)
+{
+	struct pollfd p = {.fd = n->link.pidfd, .events = POLLIN};
+
+	if (!n->tool->finishes || n->listener < 0 || n->link.pidfd < 0)
+		return;
+	(void)close(TAKE_FD(n->listener));
+	while (poll(&p, 1, FINISH_MS) < 0 && errno == EINTR)
+		;
+}
+
 void bawn_near_destroy(struct bawn_instance *in)
 {
 	struct bawn_near *n = near_of(in);
 
 	if (!n->tool) /* prepare was never called */
 		return;
+	let_finish(n);
 	bawn_link_close(&n->link);
 	drop_parcel(n);
 	if (n->listener >= 0)

@@ -68,6 +68,8 @@ struct bawn_tool {
 	bool by_path; /* bawn-inside connects to `dir`/socket; else it inherits a descriptor */
 	bool follow_parent; /* it stays as bawn-inside's parent: who loses it may die */
 	bool cgroups;       /* it runs in control groups of ours; else limits are its own matter */
+	bool finishes;      /* killed halfway it leaves processes behind: it is let finish, and then
+			       finds      nobody at the socket */
 	int setup_ms;       /* how long it may take until bawn-inside answers; 0: the usual */
 
 	/* The command line that ends with "bawn-inside near SOCKET". */

@@ -294,6 +294,35 @@ TEST(no_set_user_id)
 	end();
 }
 
+TEST(new_content_is_not_set_user_id)
+{
+	struct bawn_entry e = entry(BAWN_ENTRY_FILE, "file");
+
+	begin();
+	ASSERT_EQ(chmod(at(ws, "file"), 06755), 0);
+	send_all();
+	e.mode = 06755;
+	ASSERT_EQ(change(e, "x"), 0);
+	ASSERT_STREQ(text_of("file"), "x");
+	ASSERT_EQ(mode_of("file") & 07777, 0755);
+	end();
+}
+
+TEST(a_parent_that_became_a_link)
+{
+	struct bawn_error err = {0};
+	char real[96];
+
+	begin();
+	(void)snprintf(real, sizeof(real), "%s/dir", ws);
+	mounts[0].src = mounts[0].dst = real;
+	ASSERT_EQ(rename(ws, copy), 0);
+	ASSERT_EQ(symlink(copy, ws), 0);
+	ASSERT_EQ(bawn_transfer_new(&plan, false, report, NULL, &t, &err), -ELOOP);
+	ASSERT_TRUE(strstr(err.msg, "symlink"));
+	end();
+}
+
 /* ---- a host that moves on ---- */
 
 TEST(a_file_changed_meanwhile_is_kept)
