@@ -23,9 +23,10 @@
 #include "backend/vm/vm.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/libexec.h"
 
 #define PROGRAM "firecracker"
-#define REMEDY  "install its binary in /usr/local/bin (Debian has no package of it)"
+#define REMEDY  "put its binary into /usr/local/bin (Debian has no package of it)"
 #define API_MS  10000
 #define KVM     "/dev/kvm"
 
@@ -180,16 +181,29 @@ static const struct bawn_far_tool tool = {
 	.claims = bawn_vm_claims,
 };
 
+/* There is no package that says where it belongs: our own directory will do as well. */
+static const char *find_program(char *dst, size_t size)
+{
+	return bawn_libexec_find(PROGRAM, dst, size) == 0 ? dst : PROGRAM;
+}
+
 static int firecracker_prepare(struct bawn_instance *in, const struct bawn_plan *plan,
 	const int stdio[3], struct bawn_error *err)
 {
-	return bawn_vm_prepare(in, &tool, plan, stdio, err);
+	struct bawn_vm *vm = bawn_vm_of(in);
+
+	vm->tool = tool;
+	vm->tool.program = find_program(vm->program, sizeof(vm->program));
+	return bawn_vm_prepare(in, &vm->tool, plan, stdio, err);
 }
 
 static int firecracker_probe(struct bawn_probe *ret, struct bawn_error *err)
 {
+	char program[PATH_MAX];
+
 	(void)err;
-	bawn_vm_probe(&bawn_backend_firecracker, PROGRAM, REMEDY, ret);
+	bawn_vm_probe(
+		&bawn_backend_firecracker, find_program(program, sizeof(program)), REMEDY, ret);
 	return 0;
 }
 

@@ -10,6 +10,8 @@
 struct bawn_vm {
 	struct bawn_far far;
 	struct bawn_machine machine;
+	struct bawn_far_tool tool; /* if it is not the constant one … */
+	char program[PATH_MAX];    /* … but this program */
 };
 
 struct bawn_vm *bawn_vm_of(struct bawn_instance *in);
