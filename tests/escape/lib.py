@@ -13,7 +13,7 @@ import threading
 import time
 
 # How a path that is out of reach may answer: absent, read-only, refused.
-PATH = {"EACCES", "EPERM", "EROFS", "ENOENT", "EXDEV", "ELOOP", "EBUSY"}
+PATH = {"EACCES", "EPERM", "EROFS", "ENOENT", "EXDEV", "ELOOP", "EBUSY", "EOPNOTSUPP"}
 CALL = {"EPERM", "ENOSYS", "EACCES", "killed"}
 TASK = {"EPERM", "ESRCH", "ENOSYS", "EACCES", "ENOENT", "EBADF"}
 SOCK = {"EPERM", "EACCES", "ENOENT", "ECONNREFUSED", "ENETUNREACH", "EADDRNOTAVAIL", "EAFNOSUPPORT"}
@@ -296,7 +296,7 @@ class Box:
         if setup:
             setup()
         r = self.bawn(act, opts, **kw)
-        hit = (r.limit and r.limit in limits) or self.undone(r)
+        hit = (r.limit and r.limit in limits) or self.undone(r, canary)
         if not hit and known and self.tier in known:
             self.skipped.append(f"{self.say(act)}: {known[self.tier]}")
             return None
@@ -306,9 +306,10 @@ class Box:
             canary()
         return r
 
-    def undone(self, r):
-        """Behind another kernel, changes are made to a copy; what may not be is refused when they are brought back."""
-        return self.tier in FAR and r.what == "ok" and (r.denials("fs.protect") or r.denials("fs.write"))
+    def undone(self, r, canary):
+        """Behind another kernel, changes are made to a copy; what may not be is refused when they are brought back, or is
+        nothing that could be brought back. The canary tells."""
+        return self.tier in FAR and r.what == "ok" and (canary or r.denials("fs.protect") or r.denials("fs.write"))
 
     def works(self, act, opts=(), **kw):
         """What must go on working inside."""
