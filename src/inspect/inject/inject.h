@@ -4,7 +4,7 @@
 /*
  * Private to src/inspect/inject: instructions aimed at an agent, found in content.
  *
- *   normalise → sentences → rules and structural features → linear model → findings
+ *   normalise → sentences → rules and structural features → a small network → findings
  *
  * Nothing here keeps state between windows; everything is taken from the arena of the scan.
  */
@@ -161,7 +161,7 @@ struct inject_sentence {
 struct inject_sentences {
 	struct inject_sentence *v;
 	size_t n, cap;
-	size_t words, about, commands, you, agent; /* over the whole text */
+	size_t words, about, commands, you, agent, dev, bullets; /* over the whole text */
 	struct inject_hint *hints;
 	size_t n_hints, cap_hints;
 };
@@ -174,15 +174,15 @@ size_t inject_words(const char *text, const struct inject_sentence *s,
 	struct inject_word words[static INJECT_WORDS_MAX]);
 
 /* Binary features of a sentence among its neighbours, as indexes into the weights. */
-#define FEATURE_CLASS     0u                        /* the sentence has a word of the class */
-#define FEATURE_NEAR      (FEATURE_CLASS + LEX_MAX) /* one of its neighbours does */
-#define FEATURE_SHAPE     (FEATURE_NEAR + LEX_MAX)  /* see features.c */
-#define FEATURE_SHAPES    160u
-#define FEATURE_PAIR      (FEATURE_SHAPE + FEATURE_SHAPES) /* class a before class b, close */
-#define FEATURE_GRAM      (FEATURE_PAIR + LEX_MAX * LEX_MAX)
-#define FEATURE_GRAM_BITS 12
-#define FEATURE_COUNT     (FEATURE_GRAM + (1u << FEATURE_GRAM_BITS))
-#define FEATURES_MAX      768
+#define FEATURE_CLASS  0u                        /* the sentence has a word of the class */
+#define FEATURE_NEAR   (FEATURE_CLASS + LEX_MAX) /* one of its neighbours does */
+#define FEATURE_SHAPE  (FEATURE_NEAR + LEX_MAX)  /* see features.c */
+#define FEATURE_SHAPES 192u
+#define FEATURE_MIX    (FEATURE_SHAPE + FEATURE_SHAPES) /* two roles in the sentence */
+#define FEATURE_MIXES  512u
+#define FEATURE_WIDE   (FEATURE_MIX + FEATURE_MIXES) /* in it and its neighbours */
+#define FEATURE_COUNT  (FEATURE_WIDE + FEATURE_MIXES)
+#define FEATURES_MAX   FEATURE_COUNT
 
 struct inject_features {
 	uint16_t v[FEATURES_MAX];

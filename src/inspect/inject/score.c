@@ -1,30 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The learned signal: a linear model over the features of a sentence. Weights are made by
- * tools/train/train-inject.py. Scores are log-odds with zero where a text becomes suspicious; that
- * point and the one where it becomes malicious were chosen on sources that the weights had not
- * seen, at the false-positive budget and at a tenth of it.
+ * The learned signal: a network with one hidden layer over the features of a sentence. Weights are
+ * made by tools/train/train-inject.py. Scores are log-odds with zero where a text becomes
+ * suspicious; that point and the one where it becomes malicious were chosen on sources that the
+ * weights had not seen, at the false-positive budget and at a tenth of it.
  */
 #include "inject-lexicon.h"
 #include "inspect/inject/inject.h"
 #include "inspect/inject/weights.h"
 
 #define BIT(class) ((uint64_t)1 << (class))
-#define DOUBT_MOST -4.0
-#define TALK       8.0 /* what it costs to be among words about attacks */
+#define DOUBT_MOST -5.0
+#define TALK       6.0 /* what it costs to be among words about attacks */
 #define UNSEEN     1.5 /* a rule that matched where nobody looks */
 #define REACH      3   /* sentences on each side */
 #define NEIGHBOUR  0.5 /* how much of a neighbour's rules counts */
 
-_Static_assert(sizeof(weights) == FEATURE_COUNT, "the weights are of other features: train again");
+_Static_assert(sizeof(hidden) == (size_t)FEATURE_COUNT * HIDDEN,
+	"the weights are of other features: train again");
 
+/* Sums of small integers: the same everywhere, whatever the order and the compiler. */
 double inject_score(const struct inject_features *f)
 {
-	int sum = 0;
+	int sum[HIDDEN] = {0}, straight = 0;
+	double out = 0.0;
 
-	for (size_t i = 0; i < f->n; i++)
-		sum += weights[f->v[i]];
-	return sum * WEIGHT_SCALE + WEIGHT_BIAS - SCORE_SUSPICIOUS;
+	for (size_t i = 0; i < f->n; i++) {
+		const int8_t *w = hidden[f->v[i]];
+
+		straight += direct[f->v[i]];
+		for (unsigned k = 0; k < HIDDEN; k++)
+			sum[k] += w[k];
+	}
+	for (unsigned k = 0; k < HIDDEN; k++) {
+		double h = sum[k] * hidden_scale[k] + hidden_bias[k];
+
+		out += h > 0.0 ? h * hidden_out[k] : 0.0;
+	}
+	return out + straight * DIRECT_SCALE + WEIGHT_BIAS - SCORE_SUSPICIOUS;
 }
 
 /*
@@ -74,10 +87,11 @@ double inject_rules_score(const struct inject_sentences *all, size_t i)
  */
 double inject_combine(const struct inject_sentences *all, size_t i, double model, double rules)
 {
-	model -= TALK * (1.0 - inject_meant(all, i));
+	double talk = TALK * (1.0 - inject_meant(all, i));
+
 	if (rules <= 0.0)
-		return model;
-	return rules + (model > DOUBT_MOST ? model : DOUBT_MOST);
+		return model - talk;
+	return rules - talk + (model > DOUBT_MOST ? model : DOUBT_MOST);
 }
 
 double inject_confidence(double score)

@@ -282,6 +282,7 @@ static inline void count(struct inject_sentences *all, struct inject_sentence *s
 	if (w->clause && c & ACTIONS && s->n_words <= 4)
 		s->command = true;
 	all->about += c >> LEX_ABOUT & 1;
+	all->dev += c >> LEX_DEV & 1;
 	all->you += x->last >> LEX_YOU & 1;
 	all->agent += x->last >> LEX_AGENT & 1;
 	s->n_turned = (uint8_t)(s->n_turned + (c >> LEX_TURNED & 1));
@@ -356,6 +357,7 @@ static void add(struct split *p)
 		*v = *s;
 		p->out->words += s->n_words;
 		p->out->commands += s->command;
+		p->out->bullets += s->bullet;
 		if (s->n_turned > 1)
 			hint(p, s->start, s->end, HINT_TURNED);
 		if (s->n_reversed > 1)
