@@ -2,7 +2,7 @@
 import random
 import re
 
-PER_TEMPLATE = {"attack": 14, "benign": 9, "agentdoc": 12}
+PER_TEMPLATE = {"attack": 12, "benign": 9, "agentdoc": 10}
 KINDS = ("attack", "benign", "agentdoc", "about", "carrier")
 NAMED = {"domain", "url", "mail", "devact", "does"}  # slots that may be named as an alternative
 DOC_TITLES = ("# AGENTS.md", "# CLAUDE.md", "# Project rules", "# Instructions for agents", "You are a coding agent.", "## Guidelines",

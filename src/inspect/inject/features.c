@@ -625,6 +625,16 @@ static void mixes(struct view *v)
 		}
 }
 
+uint64_t inject_near(const struct inject_sentences *all, size_t i)
+{
+	size_t first = i > NEAR ? i - NEAR : 0;
+	uint64_t near = 0;
+
+	for (size_t k = first; k < all->n && k <= i + NEAR; k++)
+		near |= k == i ? 0 : all->v[k].classes;
+	return near;
+}
+
 static void neighbours(struct view *v)
 {
 	for (size_t d = 1; d <= AROUND; d++)
@@ -665,6 +675,8 @@ bool inject_candidate(const struct inject_sentence *s)
 		return true;
 	if (s->command && c & (BIT(LEX_RIGHTS) | BIT(LEX_VERDICT)))
 		return true;
+	if (c & BIT(LEX_PARAM) && c & BIT(LEX_MODAL) && s->n_words > 5)
+		return true;
 	if (c & BIT(LEX_AGENT) ||
 		(c & BIT(LEX_OVERRIDE) &&
 			c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_YOU) | BIT(LEX_TASK))))
@@ -684,6 +696,8 @@ bool inject_trigger(const struct inject_sentence *s)
 {
 	uint64_t c = s->classes;
 
+	if (!c)
+		return s->foreign;
 	if (c & (BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_PERMIT) |
 			BIT(LEX_DESPITE) | BIT(LEX_USER3) | BIT(LEX_OVERRIDE)))
 		return true;

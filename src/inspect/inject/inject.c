@@ -58,7 +58,7 @@ static unsigned family(const char *id)
 	const char *p = strchr(id, '.');
 
 	for (unsigned k = 0; p && k < sizeof(families) / sizeof(families[0]); k++)
-		if (!strncmp(p + 1, families[k], strlen(families[k])))
+		if (p[1] == families[k][0] && !strncmp(p + 1, families[k], strlen(families[k])))
 			return 1u << k;
 	return 0;
 }
@@ -177,7 +177,7 @@ static void candidates(const struct inject_part *p)
 		struct inject_sentence *s = &p->s.v[i];
 
 		s->score = INJECT_UNSCORED;
-		s->candidate = inject_candidate(s);
+		s->candidate = (s->open || s->hits) && inject_candidate(s);
 		if (!s->candidate)
 			continue;
 		s->quoted = inject_quoted(&p->t, s);
@@ -237,7 +237,7 @@ static int rules(struct run *r)
 		size_t first, last;
 		const char *line;
 
-		if (!inject_trigger(&v[i]))
+		if (!v[i].open)
 			continue;
 		first = i > AROUND ? v[i - AROUND].start : 0;
 		last = i + AROUND < p->s.n ? v[i + AROUND].end : p->t.len;
@@ -253,12 +253,23 @@ static int rules(struct run *r)
 	return e || end <= start ? e : rules_over(r, start, end);
 }
 
+/* Most sentences are no order to anybody: find those that may be, before anything costs time. */
+static void gate(const struct run *r)
+{
+	const struct inject_part *p = &r->parts[r->at];
+
+	for (size_t i = 0; i < p->s.n; i++)
+		p->s.v[i].open = inject_trigger(&p->s.v[i]) &&
+				 (r->visitor->all || p->s.v[i].foreign || inject_gate(&p->s, i));
+}
+
 /* Rules over the part at hand, then its sentences. */
 static int part(struct run *r)
 {
 	int e;
 
 	r->n_found = 0;
+	gate(r);
 	e = rules(r);
 	if (!e)
 		e = nested(r);

@@ -9,9 +9,11 @@
  * Nothing here keeps state between windows; everything is taken from the arena of the scan.
  */
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 
@@ -43,7 +45,7 @@ struct inject_span {
 
 /* Normalised text: never longer than the original, with the way back. */
 struct inject_text {
-	char *text; /* NUL-terminated behind len */
+	char *text; /* eight NUL behind len */
 	size_t len;
 	struct inject_map *map;
 	size_t n_map, cap_map;
@@ -122,15 +124,29 @@ int inject_decode(struct bawn_arena *a, const struct inject_text *t, const struc
 /* Word classes of rules/data/inject-lexicon.txt; the generated header numbers them (LEX_*). */
 #define LEX_MAX 64
 uint64_t inject_lexicon(uint32_t hash); /* of a word or of a phrase */
-static inline uint32_t inject_hash(uint32_t h, unsigned char c)
+/* Of a word, letters in any case. Reads whole groups of eight bytes: up to seven bytes behind the
+ * word have to be there. tools/gen-lexicon.py has the same. */
+static inline uint32_t inject_hash(const char *p, size_t n)
 {
-	return (h ^ c) * 16777619u;
+	uint64_t h = n, x;
+
+	for (;; p += 8, n -= 8) {
+		memcpy(&x, p, 8);
+		x = htole64(x);
+		if (n < 8)
+			x &= ((uint64_t)1 << 8 * n) - 1;
+		x |= (x & 0x4040404040404040u) >> 1;
+		h = (h ^ x) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 32;
+		if (n <= 8)
+			break;
+	}
+	return (uint32_t)(h ^ h >> 15);
 }
 static inline uint32_t inject_hash_join(uint32_t a, uint32_t b)
 {
 	return a * 31u + b;
 }
-#define INJECT_HASH_INIT 2166136261u
 
 struct inject_word {
 	uint32_t start, end;
@@ -154,6 +170,7 @@ struct inject_sentence {
 	bool bullet;                  /* a list item or a table row */
 	bool command;                 /* starts with a verb that tells somebody to act */
 	bool foreign;                 /* has words of another script */
+	bool open;                    /* past the gate: rules look at it and it may be scored */
 	bool candidate;
 	bool quoted, unseen; /* of a candidate */
 };
@@ -188,6 +205,10 @@ struct inject_features {
 	uint16_t v[FEATURES_MAX];
 	size_t n;
 };
+/* Whether it is worth a closer look, by the classes of its words and those of its neighbours. */
+bool inject_gate(const struct inject_sentences *all, size_t i);
+/* The classes of the sentences next to it. */
+uint64_t inject_near(const struct inject_sentences *all, size_t i);
 /* Whether a rule could match in or around the sentence. */
 bool inject_trigger(const struct inject_sentence *s);
 /* Whether the sentence has anything that can make it an instruction to an agent. */
@@ -230,6 +251,7 @@ struct inject_visitor {
 	int (*part)(void *data, const struct inject_part *p, const struct inject_found *found,
 		size_t n);
 	void *data;
+	bool all; /* the gate lets everything pass, for those who train it */
 };
 
 struct bawn_scan;

@@ -10,7 +10,6 @@
 #include "inspect/inject/weights.h"
 
 #define BIT(class) ((uint64_t)1 << (class))
-#define DOUBT_MOST -5.0
 #define TALK       6.0 /* what it costs to be among words about attacks */
 #define UNSEEN     1.5 /* a rule that matched where nobody looks */
 #define REACH      3   /* sentences on each side */
@@ -38,6 +37,24 @@ double inject_score(const struct inject_features *f)
 		out += h > 0.0 ? h * hidden_out[k] : 0.0;
 	}
 	return out + straight * DIRECT_SCALE + WEIGHT_BIAS - SCORE_SUSPICIOUS;
+}
+
+static int sum_bits(const int8_t *w, uint64_t bits)
+{
+	int sum = 0;
+
+	for (; bits; bits &= bits - 1)
+		sum += w[__builtin_ctzll(bits)];
+	return sum;
+}
+
+bool inject_gate(const struct inject_sentences *all, size_t i)
+{
+	const struct inject_sentence *s = &all->v[i];
+	int own = sum_bits(gate[0], s->classes) + (s->command ? GATE_COMMAND : 0);
+
+	return own >= GATE_MIN - GATE_NEAR_MOST &&
+	       own + sum_bits(gate[1], inject_near(all, i)) >= GATE_MIN;
 }
 
 /*
@@ -81,17 +98,10 @@ double inject_rules_score(const struct inject_sentences *all, size_t i)
 	return sum;
 }
 
-/*
- * The model may doubt a rule, but only so far: what it has never seen looks doubtful to it, and the
- * rules are what was seen.
- */
+/* The model was trained with the rules' say as given, so both add up. */
 double inject_combine(const struct inject_sentences *all, size_t i, double model, double rules)
 {
-	double talk = TALK * (1.0 - inject_meant(all, i));
-
-	if (rules <= 0.0)
-		return model - talk;
-	return rules - talk + (model > DOUBT_MOST ? model : DOUBT_MOST);
+	return model + (rules > 0.0 ? rules : 0.0) - TALK * (1.0 - inject_meant(all, i));
 }
 
 double inject_confidence(double score)

@@ -41,11 +41,11 @@ static uint64_t classes(const char *text)
 /* Classes of one word of the lexicon. */
 static uint64_t of(const char *word)
 {
-	uint32_t h = INJECT_HASH_INIT;
+	char room[64] = "";
 
-	for (const char *p = word; *p; p++)
-		h = inject_hash(h, (unsigned char)*p);
-	return inject_lexicon(h);
+	ASSERT_TRUE(strlen(word) < sizeof(room) - 8);
+	memcpy(room, word, strlen(word));
+	return inject_lexicon(inject_hash(room, strlen(word)));
 }
 
 TEST(word_classes)
