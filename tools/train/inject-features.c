@@ -32,8 +32,8 @@ static int sentence(
 
 	if (m->gate)
 		return 0;
-	(void)printf("%.3f %.3f %.3f", (double)s->score, inject_meant(&p->s, i),
-		inject_rules_score(&p->s, i));
+	(void)printf("%.3f %.3f %.3f %d", (double)s->score, inject_meant(&p->s, i),
+		inject_rules_score(&p->s, i), s->strong);
 	for (size_t k = 0; k < f->n; k++)
 		(void)printf(" %u", (unsigned)f->v[k]);
 	if (m->verbose) {

@@ -8,7 +8,7 @@ Train the model of the injection detector: a small network over the sentences th
 that are written are then trained on everything. Needs numpy. Deterministic.
 
 --own names texts written for this purpose (see tools/train/inject-own.txt), --grammar a grammar that makes more of them
-(inject-grammar.txt). Each of the two is left out as a whole, too: one author's texts are judged by what was learned from others."""
+(inject-grammar.txt). The former are left out as a whole, too: one author's texts are judged by what was learned from others."""
 import argparse
 import collections
 import gzip
@@ -24,9 +24,10 @@ from grammar import Grammar
 
 CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 320
 COUNT = MIX + 2 * 512
-HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEED = 24, 2, 14, 1024, 0.004, 5e-4, 0.1, 1
-TALK = 6.0  # as in score.c
-GATE_LOSS = 0.003  # of the sentences that matter
+HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 16, 2, 14, 1024, 0.004, 5e-4, 0.1, (1, 2, 3)
+DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
+GATE_LOSS = 0.005  # of the sentences that matter
+HELD = -1e3  # the score of what is not scored
 PRIOR = 0.7  # how much of what is expected beforehand is believed
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
 CLASS_PRIOR = {
@@ -166,7 +167,7 @@ def group(d):
     """What is left out together."""
     name, _, rest = d["source"].partition(":")
     if name == "repo":
-        return "repo%d" % (sum(rest.encode()) % 3)
+        return "repo%d" % (sum(rest.encode()) % 2)
     if name in ("agentdojo", "injecagent", "xinjectagent"):
         return "agents"
     if name in ("garak", "deepset", "promptfoo", "piguard_valid_pint"):
@@ -191,7 +192,7 @@ class Set:
         self.docs, self.middle = docs, middle.astype(np.float32)
         lines = "".join(json.dumps({"id": str(i), "text": d["text"]}) + "\n" for i, d in enumerate(docs))
         out = subprocess.run([program], input=lines.encode("utf-8", "surrogatepass"), stdout=subprocess.PIPE, check=True).stdout.decode()
-        idx, row, doc, base, talk = [], [], [], [], []
+        idx, row, doc, base, talk, strong = [], [], [], [], [], []
         for line in out.splitlines():
             if line.startswith("= "):
                 now = int(line[2:])
@@ -199,13 +200,14 @@ class Set:
             v = line.split()
             base.append(float(v[2]))
             talk.append(1.0 - float(v[1]))
-            idx.extend(map(int, v[3:]))
-            row.extend([len(doc)] * (len(v) - 3))
+            strong.append(v[3] == "1")
+            idx.extend(map(int, v[4:]))
+            row.extend([len(doc)] * (len(v) - 4))
             doc.append(now)
         self.doc = np.array(doc)
         self.x = np.zeros((len(doc), COUNT), np.float32)
         self.x[row, idx] = 1.0
-        self.base, self.talk = np.array(base), np.array(talk)
+        self.base, self.talk, self.strong = np.array(base), np.array(talk), np.array(strong)
         self.label = np.array([d["label"] for d in docs])[self.doc]
         self.weight = np.array([TRAIN_WEIGHT.get(d["tier"], 0.0) for d in docs])
         self.given = (np.maximum(self.base, 0.0) - TALK * self.talk).astype(np.float32)  # what score.c adds to the model
@@ -245,6 +247,14 @@ class Net:
             self.p[k] -= rate * (self.m[k] / (1 - 0.9 ** self.t)) / (np.sqrt(self.v[k] / (1 - 0.999 ** self.t)) + 1e-8)
             self.p[k] = self.p[k].astype(np.float32)
 
+    @classmethod
+    def joined(cls, nets):
+        """The mean of several, side by side: it wavers less than one."""
+        one = cls.__new__(cls)
+        p = list(zip(*(n.p for n in nets)))
+        one.p = [np.hstack(p[0]), np.concatenate(p[1]), np.concatenate(p[2]) / len(nets), sum(p[3]) / len(nets), sum(p[4]) / len(nets)]
+        return one
+
     def rounded(self):
         """As it is written: small integers and a scale for each unit."""
         a, _, _, straight, _ = self.p
@@ -271,9 +281,9 @@ def targets(s, use, guess, turn):
     return rows, chosen.astype(np.float32), (c / c[rows].mean()).astype(np.float32)
 
 
-def fit(s, use):
+def fit(s, use, seed=SEEDS[0]):
     """use: mask over texts."""
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng(seed)
     guess = s.x @ s.middle - 4.0 + s.given
     for turn in range(ROUNDS):
         rows, y, c = targets(s, use, guess, turn)
@@ -291,7 +301,7 @@ def fit(s, use):
 
 def combine(s, model):
     """As inject_combine in score.c, with the model's zero moved to its threshold."""
-    return s.given + model
+    return s.given + np.where(s.strong, np.maximum(model, DOUBT_MOST), model)
 
 
 def one_left_out(job):
@@ -300,11 +310,11 @@ def one_left_out(job):
 
 
 def leave_one_out(s):
-    """Scores of each sentence by weights that saw nothing of its source."""
+    """Scores of each sentence by weights that saw nothing of its source; texts of the grammar are never left out, nor scored."""
     groups = np.array([group(d) for d in s.docs])
-    out = np.zeros(len(s.doc))
+    out = np.full(len(s.doc), HELD)
     made_from = {"agents", "chat"}
-    jobs = [(g, (groups == g) | ((groups == "synthetic_embed") & (g in made_from))) for g in sorted(set(groups))]
+    jobs = [(g, (groups == g) | ((groups == "synthetic_embed") & (g in made_from))) for g in sorted(set(groups) - {"gen"})]
     Set.all = s
     with multiprocessing.get_context("fork").Pool() as pool:
         for g, top in pool.imap_unordered(one_left_out, jobs):
@@ -348,7 +358,7 @@ def find_malicious(docs, score):
 
 def table(docs, score, marks, out):
     by = collections.OrderedDict()
-    for d, x in sorted(zip(docs, score), key=lambda z: (z[0]["label"], z[0]["source"].split(":")[0], z[0]["tier"])):
+    for d, x in sorted(((d, x) for d, x in zip(docs, score) if not x == HELD), key=lambda z: (z[0]["label"], z[0]["source"].split(":")[0], z[0]["tier"])):
         k = ("+" if d["label"] else "-", d["source"].split(":")[0], d["tier"])
         by.setdefault(k, []).append(x)
     for k, v in by.items():
@@ -411,7 +421,7 @@ def write(path, net, gate, marks):
     with open(path, "w", encoding="utf-8") as f:
         f.write("/* SPDX-License-Identifier: Apache-2.0 */\n/* Generated by tools/train/train-inject.py: do not edit. */\n")
         f.write("/* clang-format off */\n#pragma once\n\n#include <stdint.h>\n\n")
-        f.write(f"#define HIDDEN {HIDDEN}u\n#define DIRECT_SCALE {net.scales[1]:.9f}\n#define WEIGHT_BIAS {bias[0]:.6f}\n")
+        f.write(f"#define HIDDEN {len(b)}u\n#define DIRECT_SCALE {net.scales[1]:.9f}\n#define WEIGHT_BIAS {bias[0]:.6f}\n")
         f.write(f"#define SCORE_SUSPICIOUS {marks[0]:.4f}\n#define SCORE_MALICIOUS {marks[1]:.4f}\n\n")
         q, least = gate
         f.write(f"#define GATE_MIN {least}\n#define GATE_COMMAND {q[128]}\n#define GATE_NEAR_MOST {max(q[64:128].clip(0).sum(), 0)}\n\n")
@@ -444,7 +454,7 @@ def main():
     table(docs, s.best(s.base), [1.0, 4.0], sys.stdout)
     model = leave_one_out(s)
     zero = find_zero(s, model)
-    loso = s.best(combine(s, model - zero))
+    loso = np.where([group(d) == "gen" for d in docs], HELD, s.best(combine(s, model - zero)))
     marks = [zero, find_malicious(docs, loso)]
     print("leave-one-source-out; suspicious (%.2f), malicious (%.2f):" % tuple(marks))
     table(docs, loso, [0.0, marks[1]], sys.stdout)
@@ -453,7 +463,7 @@ def main():
             for d, x in zip(docs, loso):
                 f.write(f"{d['id']}\t{x:.4f}\n")
     if z.out:
-        net = fit(s, np.ones(len(docs), bool)).rounded()
+        net = Net.joined([fit(s, np.ones(len(docs), bool), k) for k in SEEDS]).rounded()
         write(z.out, net, fit_gate(s, z.features, net, zero), marks)
         print("trained on everything:")
         table(docs, s.best(combine(s, net.score(s.x) - zero)), [0.0, marks[1]], sys.stdout)

@@ -195,7 +195,7 @@ struct view {
 	const struct inject_text *t;
 	const struct inject_sentences *all;
 	const struct inject_sentence *s;
-	struct inject_word w[INJECT_WORDS_MAX];
+	struct inject_word *w;
 	size_t n, i;
 	uint64_t near, around; /* classes of neighbours */
 	bool order, near_order, around_order, near_hit;
@@ -715,11 +715,12 @@ bool inject_trigger(const struct inject_sentence *s)
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
 	unsigned place, struct inject_features *out)
 {
-	struct view v = {.t = t, .all = all, .s = &all->v[i], .i = i, .out = out};
+	INJECT_RAW struct inject_word words[INJECT_WORDS_MAX];
+	struct view v = {.t = t, .all = all, .s = &all->v[i], .w = words, .i = i, .out = out};
 
 	out->n = 0;
 	v.place = place | inject_place(t, v.s->start, v.s->end);
-	v.n = inject_words(t->text, v.s, v.w);
+	v.n = inject_words(t->text, v.s, words);
 	neighbours(&v);
 	for (unsigned k = 0; k < LEX_MAX; k++) {
 		if (v.s->classes >> k & 1)

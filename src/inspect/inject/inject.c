@@ -14,7 +14,8 @@
 #include "inspect/detectors.h"
 #include "inspect/rules.h"
 
-#define AROUND        1 /* sentences on each side that rules look at */
+#define MARK_WORDS    3     /* a sentence that short may be a mark that belongs to the next */
+#define STRONG        0.88f /* confidence of a rule that the model may doubt only so far */
 #define DEPTH_MAX     2
 #define SENTENCE_COST 256 /* of the budget, for one that is scored */
 #define FINDINGS_MAX  16  /* of the model, for one window */
@@ -66,7 +67,7 @@ static unsigned family(const char *id)
 /* "order": what matched starts like an order, not like a statement about sending and reading. */
 static bool is_order(const struct inject_part *p, size_t at)
 {
-	struct inject_word w[INJECT_WORDS_MAX];
+	INJECT_RAW struct inject_word w[INJECT_WORDS_MAX];
 	size_t n;
 
 	if (!p->s.n)
@@ -95,6 +96,7 @@ static void hit(struct inject_part *p, const struct inject_found *f)
 		if (!(s->hits & fam))
 			s->rules += strength(f->rule);
 		s->hits |= (uint16_t)fam;
+		s->strong |= f->rule->confidence >= STRONG;
 	}
 }
 
@@ -189,7 +191,7 @@ static int sentences(struct run *r)
 {
 	const struct inject_part *p = &r->parts[r->at];
 	const struct inject_visitor *v = r->visitor;
-	struct inject_features f;
+	INJECT_RAW struct inject_features f;
 
 	candidates(p);
 	for (size_t i = 0; i < p->s.n; i++) {
@@ -222,6 +224,21 @@ static int rules_over(struct run *r, size_t start, size_t end)
 		r->scan, &bawn_rules_inject, p->t.text + start, end - start, on_match, r, r->err);
 }
 
+/* Where rules start to look at sentence i: behind the one before it, unless that is only a mark. */
+static size_t island_start(const struct inject_sentences *s, size_t i)
+{
+	if (i && s->v[i - 1].n_words <= MARK_WORDS)
+		i--;
+	return i ? s->v[i - 1].end : 0;
+}
+
+static size_t island_end(const struct inject_part *p, size_t i)
+{
+	if (i + 1 < p->s.n && p->s.v[i + 1].n_words <= MARK_WORDS)
+		i++;
+	return i + 1 < p->s.n ? p->s.v[i + 1].start : p->t.len;
+}
+
 /* Run the rules where they can match: around sentences that have a word for it. Most text has none.
  */
 static int rules(struct run *r)
@@ -239,8 +256,8 @@ static int rules(struct run *r)
 
 		if (!v[i].open)
 			continue;
-		first = i > AROUND ? v[i - AROUND].start : 0;
-		last = i + AROUND < p->s.n ? v[i + AROUND].end : p->t.len;
+		first = island_start(&p->s, i);
+		last = island_end(p, i);
 		if (first <= end) {
 			end = last;
 			continue;

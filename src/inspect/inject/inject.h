@@ -170,6 +170,7 @@ struct inject_sentence {
 	bool bullet;                  /* a list item or a table row */
 	bool command;                 /* starts with a verb that tells somebody to act */
 	bool foreign;                 /* has words of another script */
+	bool strong;                  /* a rule matched that leaves little doubt */
 	bool open;                    /* past the gate: rules look at it and it may be scored */
 	bool candidate;
 	bool quoted, unseen; /* of a candidate */
@@ -185,6 +186,15 @@ struct inject_sentences {
 #define INJECT_HINTS_MAX 4096
 
 #define INJECT_WORDS_MAX 128 /* of one sentence; longer ones are cut */
+/* For large arrays that are written before they are read: zeroing them is what costs most else. */
+#ifdef __has_attribute
+#if __has_attribute(uninitialized)
+#define INJECT_RAW __attribute__((uninitialized))
+#endif
+#endif
+#ifndef INJECT_RAW
+#define INJECT_RAW
+#endif
 int inject_split(struct bawn_arena *a, const struct inject_text *t, struct inject_sentences *out);
 /* The words of one sentence; returns how many. */
 size_t inject_words(const char *text, const struct inject_sentence *s,

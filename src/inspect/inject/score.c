@@ -10,6 +10,7 @@
 #include "inspect/inject/weights.h"
 
 #define BIT(class) ((uint64_t)1 << (class))
+#define DOUBT_MOST -6.0
 #define TALK       6.0 /* what it costs to be among words about attacks */
 #define UNSEEN     1.5 /* a rule that matched where nobody looks */
 #define REACH      3   /* sentences on each side */
@@ -98,9 +99,14 @@ double inject_rules_score(const struct inject_sentences *all, size_t i)
 	return sum;
 }
 
-/* The model was trained with the rules' say as given, so both add up. */
+/*
+ * The model was trained with the rules' say as given, so both add up. It may doubt the surest rules
+ * only so far: what it has never seen looks doubtful to it, and these are what was seen.
+ */
 double inject_combine(const struct inject_sentences *all, size_t i, double model, double rules)
 {
+	if (all->v[i].strong && model < DOUBT_MOST)
+		model = DOUBT_MOST;
 	return model + (rules > 0.0 ? rules : 0.0) - TALK * (1.0 - inject_meant(all, i));
 }
 

@@ -109,7 +109,8 @@ static bool is_target(const char *p, size_t n, const char *end, unsigned flags)
 	dot = memrchr(p, '.', n); /* there is one */
 	len = n - (size_t)(dot - p);
 	for (size_t i = 0; len < sizeof(ends[0]) && i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (!strncasecmp(dot, ends[i], len) && !ends[i][len])
+		if ((dot[1] | 0x20) == ends[i][1] && !ends[i][len] &&
+			!strncasecmp(dot, ends[i], len))
 			return true;
 	return n > 4 && !strncasecmp(p, "www.", 4);
 }
@@ -393,6 +394,10 @@ int inject_split(struct bawn_arena *a, const struct inject_text *t, struct injec
 			continue;
 		}
 		d = divides[(unsigned char)t->text[i]];
+		if (__builtin_expect(!(d & (D_CLAUSE | D_STOP)), 1)) {
+			i++;
+			continue;
+		}
 		p.x.clause |= d & D_CLAUSE;
 		if (d & D_STOP && p.s.n_words && ends(t->text, i, t->len)) {
 			p.s.end = (uint32_t)i + 1;
