@@ -24,9 +24,9 @@ from grammar import Grammar
 
 CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 320
 COUNT = MIX + 2 * 512
-HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 16, 2, 14, 1024, 0.004, 5e-4, 0.1, (1, 2, 3)
+HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 5e-4, 0.1, (1, 2)
 DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
-GATE_LOSS = 0.005  # of the sentences that matter
+GATE_LOSS = 0.003  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
 PRIOR = 0.7  # how much of what is expected beforehand is believed
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
@@ -49,7 +49,7 @@ SHAPE_PRIOR = {
 STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6]}
-BUDGET = {"natural": 0.005, "agent_doc": 0.01, "security_doc": 0.045}
+BUDGET = {"natural": 0.008, "agent_doc": 0.015, "security_doc": 0.045}
 
 
 def prior(names):
@@ -348,10 +348,10 @@ def find_zero(s, model):
 
 
 def find_malicious(docs, score):
-    """A tenth of the budgets; of few texts one may be above."""
+    """A tenth of the budgets; of few texts two may be above."""
     for mark in np.arange(0.5, 20.0, 0.05):
         now, n = shares(docs, score, mark)
-        if all(now[k] <= max(BUDGET[k] / 10.0, 1.0 / n[k]) for k in now):
+        if all(now[k] <= max(BUDGET[k] / 10.0, 2.0 / n[k]) for k in now):
             return mark
     return 20.0
 
@@ -456,7 +456,7 @@ def main():
     zero = find_zero(s, model)
     loso = np.where([group(d) == "gen" for d in docs], HELD, s.best(combine(s, model - zero)))
     marks = [zero, find_malicious(docs, loso)]
-    print("leave-one-source-out; suspicious (%.2f), malicious (%.2f):" % tuple(marks))
+    print("leave-one-source-out, together; suspicious (0), malicious (%.2f):" % marks[1])
     table(docs, loso, [0.0, marks[1]], sys.stdout)
     if z.scores:
         with open(z.scores, "w", encoding="utf-8") as f:
