@@ -2,9 +2,9 @@
 import random
 import re
 
-PER_TEMPLATE = {"attack": 11, "benign": 10, "agentdoc": 10}
+PER_TEMPLATE = {"attack": 12, "benign": 9, "agentdoc": 10}
 KINDS = ("attack", "benign", "agentdoc", "about", "carrier")
-NAMED = {"domain", "url", "mail", "devact", "does", "harm"}  # slots that may be named as an alternative
+NAMED = {"domain", "url", "mail", "devact", "does"}  # slots that may be named as an alternative
 DOC_TITLES = ("# AGENTS.md", "# CLAUDE.md", "# Project rules", "# Instructions for agents", "You are a coding agent.", "## Guidelines",
               "---\nname: workflow\ndescription: how we work here\n---", "# Copilot instructions", "# Conventions")
 

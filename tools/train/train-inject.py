@@ -24,7 +24,7 @@ from grammar import Grammar
 
 CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 320
 COUNT = MIX + 2 * 512
-HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 5e-4, 0.1, (1, 2)
+HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 5e-4, 0.1, (1,)
 DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
 GATE_LOSS = 0.003  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
@@ -49,7 +49,7 @@ SHAPE_PRIOR = {
 STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6]}
-BUDGET = {"natural": 0.008, "agent_doc": 0.015, "security_doc": 0.045}
+BUDGET = {"natural": 0.005, "agent_doc": 0.01, "security_doc": 0.045}
 
 
 def prior(names):

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "inject-lexicon.h"
 #include "inspect/detectors.h"
 #include "inspect/rules.h"
 
@@ -270,6 +271,12 @@ static int rules(struct run *r)
 	return e || end <= start ? e : rules_over(r, start, end);
 }
 
+/* "Execute: transfer(…)" has nothing else to go by. */
+static bool calls(const struct inject_sentence *s)
+{
+	return s->command && s->classes >> LEX_EXEC & 1 && s->classes >> LEX_IDENT & 1;
+}
+
 /* Most sentences are no order to anybody: find those that may be, before anything costs time. */
 static void gate(const struct run *r)
 {
@@ -277,7 +284,8 @@ static void gate(const struct run *r)
 
 	for (size_t i = 0; i < p->s.n; i++)
 		p->s.v[i].open = inject_trigger(&p->s.v[i]) &&
-				 (r->visitor->all || p->s.v[i].foreign || inject_gate(&p->s, i));
+				 (r->visitor->all || p->s.v[i].foreign || calls(&p->s.v[i]) ||
+					 inject_gate(&p->s, i));
 }
 
 /* Rules over the part at hand, then its sentences. */
