@@ -431,8 +431,8 @@ def write(path, net, gate, marks):
         numbers(f, "double hidden_out[HIDDEN]", out, "%.6f")
         numbers(f, f"int8_t direct[{COUNT}]", net.ints[1], "%d")
         f.write(f"static const int8_t hidden[{COUNT}][HIDDEN] = {{\n")
-        for row in net.ints[0]:
-            f.write("\t{" + ("0" if not row.any() else ",".join(map(str, row))) + "},\n")
+        rows = ["{" + ("0" if not row.any() else ",".join(map(str, row))) + "}," for row in net.ints[0]]
+        f.writelines("\t" + "".join(rows[i:i + 4]) + "\n" for i in range(0, len(rows), 4))
         f.write("};\n")
 
 
