@@ -214,7 +214,8 @@ def left_out(build, data):
     scores = build / "loso.tsv"
     subprocess.run(["ninja", "-C", str(build), "--quiet", "tools/train/inject-features"], check=True, stdout=subprocess.DEVNULL)
     r = subprocess.run([sys.executable, str(root / "train/train-inject.py"), "--data", str(file), "--features",
-                        str(build / "tools/train/inject-features"), "--own", str(root / "train/inject-own.txt"), "--shapes",
+                        str(build / "tools/train/inject-features"), "--own", str(root / "train/inject-own.txt"),
+                        "--grammar", str(root / "train/inject-grammar.txt"), "--shapes",
                         str(root.parent / "src/inspect/inject/features.c"), "--lexicon", str(build / "src/inspect/inject-lexicon.h"),
                         "--scores", str(scores)], stdout=subprocess.PIPE, check=True, text=True)
     mark = float(re.search(r"together; suspicious \(0\), malicious \(([-0-9.]+)\)", r.stdout)[1])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Turn rules/data/inject-lexicon.txt into a C header: numbers of the classes, and an open hash table from the hash of a
-word or phrase to its classes. The hash is the one of src/inspect/inject/inject.h (FNV-1a; phrases joined)."""
+word or phrase to its classes. The hash is the one of src/inspect/inject/inject.h (phrases joined)."""
 import sys
 
 SIZE_BITS = 13
@@ -8,10 +8,14 @@ STARTS = 63  # the class of what longer phrases start with
 
 
 def word_hash(word):
-    h = 2166136261
-    for b in word.encode():
-        h = ((h ^ b) * 16777619) & 0xFFFFFFFF
-    return h
+    word = word.encode()
+    h = len(word)
+    for i in range(0, max(len(word), 1), 8):
+        x = int.from_bytes(word[i:i + 8], "little")
+        x |= (x & 0x4040404040404040) >> 1
+        h = ((h ^ x) * 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
+        h ^= h >> 32
+    return (h ^ h >> 15) & 0xFFFFFFFF
 
 
 def phrase_hash(phrase):

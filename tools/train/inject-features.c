@@ -5,10 +5,13 @@
  * For the trainer: the features that the detector itself computes, so that nothing is computed
  * twice in two ways. Each input line is {"id", "text"}; the output has a line "= ID" per text,
  * a line of feature indexes per sentence that would be scored, and with -v the sentences and the
- * rules that matched as well.
+ * rules that matched as well. With -g there is a line for every sentence instead, with what the
+ * gate sees: classes of its words and of its neighbours', whether it starts like an order, its
+ * score.
  */
 #include <errno.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +20,23 @@
 #include "inspect/rules.h"
 #include "inspect/scan.h"
 
+struct mode {
+	bool verbose, gate;
+};
+
 static int sentence(
 	void *data, const struct inject_part *p, size_t i, const struct inject_features *f)
 {
 	const struct inject_sentence *s = &p->s.v[i];
+	const struct mode *m = data;
 
-	(void)printf("%.3f %.3f %.3f", (double)s->score, inject_meant(&p->s, i),
-		inject_rules_score(&p->s, i));
+	if (m->gate)
+		return 0;
+	(void)printf("%.3f %.3f %.3f %d", (double)s->score, inject_meant(&p->s, i),
+		inject_rules_score(&p->s, i), s->strong);
 	for (size_t k = 0; k < f->n; k++)
 		(void)printf(" %u", (unsigned)f->v[k]);
-	if (*(const int *)data) {
+	if (m->verbose) {
 		(void)printf(" # ");
 		for (size_t k = s->start; k < s->end && k < s->start + 300u; k++)
 			(void)putchar(p->t.text[k] == '\n' ? ' ' : p->t.text[k]);
@@ -37,21 +47,27 @@ static int sentence(
 
 static int part(void *data, const struct inject_part *p, const struct inject_found *found, size_t n)
 {
-	for (size_t i = 0; *(const int *)data && i < n; i++)
+	const struct mode *m = data;
+
+	for (size_t i = 0; m->gate && i < p->s.n; i++)
+		(void)printf("%llx %llx %d %d %.3f\n", (unsigned long long)p->s.v[i].classes,
+			(unsigned long long)inject_near(&p->s, i), p->s.v[i].command,
+			p->s.v[i].hits, (double)p->s.v[i].score);
+	for (size_t i = 0; m->verbose && i < n; i++)
 		(void)printf("! %s %zu # %.*s\n",
 			bawn_rule_str(&bawn_rules_inject, found[i].rule->id), found[i].sentence,
 			(int)(found[i].end - found[i].start), p->t.text + found[i].start);
 	return 0;
 }
 
-static int one(const char *line, int verbose)
+static int one(const char *line, struct mode *m)
 {
 	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
 	json_t *o = json_loads(line, JSON_ALLOW_NUL, NULL);
 	json_t *text = json_object_get(o, "text");
 	struct bawn_findings found = {0};
 	struct bawn_scan scan = {.a = a, .out = &found, .budget = UINT64_MAX};
-	struct inject_visitor v = {.sentence = sentence, .part = part, .data = &verbose};
+	struct inject_visitor v = {.sentence = sentence, .part = part, .data = m, .all = true};
 	struct bawn_error err = {0};
 	struct bawn_subject sub = {.kind = BAWN_KIND_TEXT, .last = true};
 	int r = -EINVAL;
@@ -68,14 +84,17 @@ static int one(const char *line, int verbose)
 
 int main(int argc, char *argv[])
 {
-	int verbose = argc > 1 && !strcmp(argv[1], "-v");
+	struct mode m = {
+		.verbose = argc > 1 && !strcmp(argv[1], "-v"),
+		.gate = argc > 1 && !strcmp(argv[1], "-g"),
+	};
 	char *line = NULL;
 	size_t cap = 0;
 	int r = 0;
 
 	(void)argv;
 	while (!r && getline(&line, &cap, stdin) > 0)
-		r = one(line, verbose);
+		r = one(line, &m);
 	free(line);
 	return r < 0;
 }

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """train-inject.py --data inject.jsonl[.gz] --features PROGRAM --shapes features.c --lexicon inject-lexicon.h
-                [--own FILE] [--out weights.h] [--scores FILE]
+                [--own FILE] [--grammar FILE] [--out weights.h] [--scores FILE]
 
-Train the model of the injection detector: logistic regression over the sentences that the detector itself would score
+Train the model of the injection detector: a small network over the sentences that the detector itself would score
 (PROGRAM prints their features). Only whole texts are labelled, so a positive text teaches through its best sentence
 (multiple-instance learning, a few rounds). Figures and thresholds come from leave-one-source-out runs alone; the weights
 that are written are then trained on everything. Needs numpy. Deterministic.
 
---own names texts written for this purpose (see tools/train/inject-own.txt). Their kinds are left out one by one, too."""
+--own names texts written for this purpose (see tools/train/inject-own.txt), --grammar a grammar that makes more of them
+(inject-grammar.txt). The former are left out as a whole, too: one author's texts are judged by what was learned from others."""
 import argparse
 import collections
 import gzip
@@ -19,12 +20,15 @@ import sys
 
 import numpy as np
 
-CLASS, NEAR, SHAPE, PAIR = 0, 64, 128, 288
-GRAM = PAIR + 64 * 64
-COUNT = GRAM + 4096
-ROUNDS, STEPS = 3, 70
-LAMBDA = 1.0
-DOUBT_MOST, TALK = -4.0, 8.0
+from grammar import Grammar
+
+CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 320
+COUNT = MIX + 2 * 512
+HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 5e-4, 0.1, (1,)
+DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
+GATE_LOSS = 0.003  # of the sentences that matter
+HELD = -1e3  # the score of what is not scored
+PRIOR = 0.7  # how much of what is expected beforehand is believed
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
 CLASS_PRIOR = {
     "OVERRIDE": 0.3, "SECRECY": 0.8, "READER": 1.0, "AGENT": 0.4, "PROMPT": 0.5, "NEWTASK": 0.5, "MODE": 0.6, "PERMIT": 0.3,
@@ -62,18 +66,6 @@ def prior(names):
     return w
 
 
-def penalty():
-    lam = np.full(COUNT, 1.0)
-    lam[CLASS:NEAR] = 1.0
-    lam[NEAR:SHAPE] = 2.0
-    lam[SHAPE:PAIR] = 0.7
-    lam[PAIR:GRAM] = 3.0
-    lam[GRAM:] = 6.0
-    lam *= LAMBDA
-    lam[SHAPE + 11:SHAPE + 27] = 1e6  # rules have a say of their own
-    return lam
-
-
 def read_names(features_c, lexicon_h):
     """Numbers of the shapes and classes, from the sources that define them."""
     names, n = {}, 0
@@ -82,7 +74,7 @@ def read_names(features_c, lexicon_h):
         if m:
             names[m[1]] = int(m[2])
     text = open(features_c, encoding="utf-8").read()
-    text = re.sub(r"/\*.*?\*/", "", text[text.index("enum shape {") + 12:text.index("S_COUNT,")], flags=re.S)
+    text = re.sub(r"/\*.*?\*/", "", text[text.index("enum shape {") + 12:text.index("S_COUNT =")], flags=re.S)
     names["PLACE_COUNT"] = 10
     for item in text.split(","):
         item = item.strip()
@@ -100,6 +92,7 @@ def read_data(path):
     with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as f:
         for line in f:
             d = json.loads(line)
+            d["twin"] = (d["source"], re.sub(r"[^a-z]", "", d["text"].lower())[-24:] if d["source"] == "bipia" else d["id"])
             yield d
 
 
@@ -163,14 +156,23 @@ def read_own(path):
         yield make(0, "carrier", "natural", c.replace("@@", ""))
 
 
+def read_grammar(path, own):
+    """Texts of the grammar, planted in the carriers of our own texts and in its own."""
+    carriers = re.findall(r"^\[carrier [a-z-]+\]\n(.*?)\n(?=\[carrier|\Z)", open(own, encoding="utf-8").read() + "\n", re.S | re.M)
+    for n, (label, kind, tier, text) in enumerate(Grammar(path).texts([c.strip("\n") for c in carriers])):
+        yield {"id": f"gen-{n}", "source": "gen:" + kind, "label": label, "text": text, "tier": tier, "primary": True}
+
+
 def group(d):
     """What is left out together."""
     name, _, rest = d["source"].partition(":")
     if name == "repo":
-        return "repo%d" % (sum(rest.encode()) % 4)
-    if name == "own":
-        return "own%d" % (sum(rest.encode()) % 4) if d["label"] else "own:benign"
-    return "other" if name in ("asb", "bipia", "intercode", "loghub") else name
+        return "repo%d" % (sum(rest.encode()) % 2)
+    if name in ("agentdojo", "injecagent", "xinjectagent"):
+        return "agents"
+    if name in ("garak", "deepset", "promptfoo", "piguard_valid_pint"):
+        return "chat"
+    return name if name in ("own", "gen", "synthetic_embed") else "other"
 
 
 def kind_of(d):
@@ -184,13 +186,13 @@ def kind_of(d):
 
 
 class Set:
-    """Sentences of all texts as one sparse matrix."""
+    """Sentences of all texts, their features as a matrix of zeros and ones."""
 
-    def __init__(self, docs, program):
-        self.docs = docs
+    def __init__(self, docs, program, middle):
+        self.docs, self.middle = docs, middle.astype(np.float32)
         lines = "".join(json.dumps({"id": str(i), "text": d["text"]}) + "\n" for i, d in enumerate(docs))
         out = subprocess.run([program], input=lines.encode("utf-8", "surrogatepass"), stdout=subprocess.PIPE, check=True).stdout.decode()
-        idx, ptr, doc, base, talk = [], [0], [], [], []
+        idx, row, doc, base, talk, strong = [], [], [], [], [], []
         for line in out.splitlines():
             if line.startswith("= "):
                 now = int(line[2:])
@@ -198,17 +200,17 @@ class Set:
             v = line.split()
             base.append(float(v[2]))
             talk.append(1.0 - float(v[1]))
-            v = v[3:]
-            idx.extend(map(int, v))
-            ptr.append(len(idx))
+            strong.append(v[3] == "1")
+            idx.extend(map(int, v[4:]))
+            row.extend([len(doc)] * (len(v) - 4))
             doc.append(now)
-        self.idx, self.ptr, self.doc = np.array(idx), np.array(ptr), np.array(doc)
-        self.row = np.repeat(np.arange(len(doc)), np.diff(self.ptr))
-        self.base, self.talk = np.array(base), np.array(talk)
+        self.doc = np.array(doc)
+        self.x = np.zeros((len(doc), COUNT), np.float32)
+        self.x[row, idx] = 1.0
+        self.base, self.talk, self.strong = np.array(base), np.array(talk), np.array(strong)
         self.label = np.array([d["label"] for d in docs])[self.doc]
-
-    def score(self, w, b):
-        return np.bincount(self.row, weights=w[self.idx], minlength=len(self.doc)) + b
+        self.weight = np.array([TRAIN_WEIGHT.get(d["tier"], 0.0) for d in docs])
+        self.given = (np.maximum(self.base, 0.0) - TALK * self.talk).astype(np.float32)  # what score.c adds to the model
 
     def best(self, s):
         """Per text: the best score, -20 when no sentence is scored."""
@@ -217,75 +219,121 @@ class Set:
         return top
 
 
-def fit(s, use, weight):
-    """use: mask over texts. Returns weights and bias."""
-    lam, middle = penalty(), s.prior
-    w, b = middle.copy(), -4.0
+class Net:
+    """One hidden layer and a straight way past it."""
+
+    def __init__(self, middle, rng):
+        small = (rng.normal(0.0, 0.05, (COUNT, HIDDEN)), np.zeros(HIDDEN), rng.normal(0.0, 0.3, HIDDEN), PRIOR * middle, np.full(1, -3.0))
+        self.p = [a.astype(np.float32) for a in small]
+        self.m, self.v = [np.zeros_like(a) for a in self.p], [np.zeros_like(a) for a in self.p]
+        self.t = 0
+
+    def score(self, x):
+        a, b, out, straight, bias = self.p
+        return np.maximum(x @ a + b, 0.0) @ out + x @ straight + bias
+
+    def step(self, x, y, c, given, middle, rate):
+        a, b, out, straight, bias = self.p
+        pre = x @ a + b
+        h = np.maximum(pre, 0.0)
+        z = np.clip(h @ out + x @ straight + bias + given, -30.0, 30.0)
+        g = c * (1.0 / (1.0 + np.exp(-z)) - y) / len(y)
+        dh = np.outer(g, out) * (pre > 0.0)
+        grad = [x.T @ dh + DECAY * a, dh.sum(0), h.T @ g + DECAY * out, x.T @ g + DECAY * (straight - PRIOR * middle), g.sum(keepdims=True)]
+        self.t += 1
+        for k, d in enumerate(grad):
+            self.m[k] = 0.9 * self.m[k] + 0.1 * d
+            self.v[k] = 0.999 * self.v[k] + 0.001 * d * d
+            self.p[k] -= rate * (self.m[k] / (1 - 0.9 ** self.t)) / (np.sqrt(self.v[k] / (1 - 0.999 ** self.t)) + 1e-8)
+            self.p[k] = self.p[k].astype(np.float32)
+
+    @classmethod
+    def joined(cls, nets):
+        """The mean of several, side by side: it wavers less than one."""
+        one = cls.__new__(cls)
+        p = list(zip(*(n.p for n in nets)))
+        one.p = [np.hstack(p[0]), np.concatenate(p[1]), np.concatenate(p[2]) / len(nets), sum(p[3]) / len(nets), sum(p[4]) / len(nets)]
+        return one
+
+    def rounded(self):
+        """As it is written: small integers and a scale for each unit."""
+        a, _, _, straight, _ = self.p
+        scale = np.maximum(np.abs(a).max(0), 1e-3) / 127.0
+        straight_scale = max(float(np.abs(straight).max()), 1e-3) / 127.0
+        self.ints = np.round(a / scale).astype(int), np.round(straight / straight_scale).astype(int)
+        self.scales = scale, straight_scale
+        self.p[0] = (self.ints[0] * scale).astype(np.float32)
+        self.p[3] = (self.ints[1] * straight_scale).astype(np.float32)
+        return self
+
+
+def targets(s, use, guess, turn):
+    """Which sentences of the positive texts are to be learned, and how much each sentence counts."""
     in_use = use[s.doc]
-    guess = s.score(w, b) + s.base
+    chosen = (s.label == 1) & in_use & (guess >= s.best(guess)[s.doc] - 1e-6)
+    if turn:
+        chosen |= (s.label == 1) & in_use & (guess > 1.5)
+    c = np.where(s.label == 0, 1.0, np.where(chosen, s.weight[s.doc], 0.0)) * in_use
+    per = np.bincount(s.doc, weights=chosen, minlength=len(s.docs))
+    c = np.where(chosen, c / np.maximum(per[s.doc], 1.0), c)  # a text counts once, however many of its sentences were chosen
+    c[s.label == 0] *= 2.0 * c[chosen].sum() / max(c[s.label == 0].sum(), 1.0)
+    rows = np.nonzero(c > 0)[0]
+    return rows, chosen.astype(np.float32), (c / c[rows].mean()).astype(np.float32)
+
+
+def fit(s, use, seed=SEEDS[0]):
+    """use: mask over texts."""
+    rng = np.random.default_rng(seed)
+    guess = s.x @ s.middle - 4.0 + s.given
     for turn in range(ROUNDS):
-        top = s.best(guess)
-        chosen = (s.label == 1) & in_use & (guess >= top[s.doc] - 1e-9)
-        if turn:
-            chosen |= (s.label == 1) & in_use & (guess > 1.5)
-        y = chosen.astype(float)
-        c = np.where(s.label == 0, 1.0, np.where(chosen, weight[s.doc], 0.0)) * in_use
-        c = np.where(chosen & (s.base > 4.0), c * 0.5, c)  # the rules have these already
-        # a text counts once, however many of its sentences were chosen
-        per = np.bincount(s.doc, weights=chosen, minlength=len(s.docs))
-        c = np.where(chosen, c / np.maximum(per[s.doc], 1.0), c)
-        pos, neg = c[chosen].sum(), c[s.label == 0].sum()
-        c[s.label == 0] *= 2.0 * pos / max(neg, 1.0)
-        m, v, mb, vb = np.zeros(COUNT), np.zeros(COUNT), 0.0, 0.0
-        for t in range(1, STEPS + 1):
-            p = 1.0 / (1.0 + np.exp(-np.clip(s.score(w, b), -30, 30)))
-            r = c * (p - y)
-            g = np.bincount(s.idx, weights=r[s.row], minlength=COUNT) + lam * (w - middle)
-            gb = r.sum()
-            m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g
-            mb, vb = 0.9 * mb + 0.1 * gb, 0.99 * vb + 0.01 * gb * gb
-            rate = 0.1 if t < STEPS * 0.6 else 0.02
-            w -= rate * (m / (1 - 0.9 ** t)) / (np.sqrt(v / (1 - 0.99 ** t)) + 1e-8)
-            b -= rate * (mb / (1 - 0.9 ** t)) / (np.sqrt(vb / (1 - 0.99 ** t)) + 1e-8)
-        guess = s.score(w, b)
-    return w, b
+        rows, y, c = targets(s, use, guess, turn)
+        net = Net(s.middle, rng)
+        steps = EPOCHS * (len(rows) // BATCH + 1)
+        for _ in range(EPOCHS):
+            rng.shuffle(rows)
+            for i in range(0, len(rows), BATCH):
+                r = rows[i:i + BATCH]
+                x = s.x[r] * (rng.random(COUNT) > DROP).astype(np.float32)
+                net.step(x, y[r], c[r], s.given[r], s.middle, RATE * (1.0 - net.t / steps) + 1e-4)
+        guess = net.score(s.x) + s.given
+    return net
 
 
 def combine(s, model):
     """As inject_combine in score.c, with the model's zero moved to its threshold."""
-    model = model - TALK * s.talk
-    return np.where(s.base > 0, s.base + np.maximum(model, DOUBT_MOST), model)
+    return s.given + np.where(s.strong, np.maximum(model, DOUBT_MOST), model)
 
 
 def one_left_out(job):
-    s, weight, g, gone = job
-    w, b = fit(s, ~gone, weight)
-    return g, s.score(w, b)
+    g, gone = job
+    return g, fit(Set.all, ~gone).score(Set.all.x)
 
 
-def leave_one_out(s, weight):
-    """Scores of each sentence by weights that saw nothing of its source."""
-    groups = [group(d) for d in s.docs]
-    out = np.zeros(len(s.doc))
-    made_from = {"agentdojo", "injecagent", "deepset", "garak", "piguard_valid_pint", "promptfoo", "xinjectagent"}
-    jobs = [(s, weight, g, np.array([x == g or (x == "synthetic_embed" and g in made_from) for x in groups]))
-            for g in sorted(set(groups))]
-    with multiprocessing.Pool() as pool:
+def leave_one_out(s):
+    """Scores of each sentence by weights that saw nothing of its source; texts of the grammar are never left out, nor scored."""
+    groups = np.array([group(d) for d in s.docs])
+    out = np.full(len(s.doc), HELD)
+    made_from = {"agents", "chat"}
+    jobs = [(g, (groups == g) | ((groups == "synthetic_embed") & (g in made_from))) for g in sorted(set(groups) - {"gen"})]
+    Set.all = s
+    with multiprocessing.get_context("fork").Pool() as pool:
         for g, top in pool.imap_unordered(one_left_out, jobs):
-            mine = np.array([x == g for x in groups])[s.doc]
+            mine = (groups == g)[s.doc]
             out[mine] = top[mine]
             print(f"  left out {g}: {mine.sum()} sentences", file=sys.stderr)
     return out
 
 
 def shares(docs, score, mark):
-    """Flagged share of each kind of negative text, own texts left out."""
-    n, bad = collections.Counter(), collections.Counter()
+    """Flagged share of each kind of negative text, own texts left out. What is nearly the same counts once."""
+    n, bad, seen = collections.Counter(), collections.Counter(), set()
     for d, x in zip(docs, score):
-        if d["label"] or d["tier"] == "user_prompt" or d["source"].startswith("own:"):
+        if d["label"] or d["tier"] == "user_prompt" or d["source"].startswith(("own:", "gen:")):
             continue
         n[kind_of(d)] += 1
-        bad[kind_of(d)] += x >= mark
+        if x >= mark and d["twin"] not in seen:
+            seen.add(d["twin"])
+            bad[kind_of(d)] += 1
     return {k: bad[k] / n[k] for k in n}, n
 
 
@@ -300,17 +348,17 @@ def find_zero(s, model):
 
 
 def find_malicious(docs, score):
-    """A tenth of the budgets; of few texts one may be above."""
+    """A tenth of the budgets; of few texts two may be above."""
     for mark in np.arange(0.5, 20.0, 0.05):
         now, n = shares(docs, score, mark)
-        if all(now[k] <= max(BUDGET[k] / 10.0, 1.0 / n[k]) for k in now):
+        if all(now[k] <= max(BUDGET[k] / 10.0, 2.0 / n[k]) for k in now):
             return mark
     return 20.0
 
 
 def table(docs, score, marks, out):
     by = collections.OrderedDict()
-    for d, x in sorted(zip(docs, score), key=lambda z: (z[0]["label"], z[0]["source"].split(":")[0], z[0]["tier"])):
+    for d, x in sorted(((d, x) for d, x in zip(docs, score) if not x == HELD), key=lambda z: (z[0]["label"], z[0]["source"].split(":")[0], z[0]["tier"])):
         k = ("+" if d["label"] else "-", d["source"].split(":")[0], d["tier"])
         by.setdefault(k, []).append(x)
     for k, v in by.items():
@@ -318,17 +366,73 @@ def table(docs, score, marks, out):
         print("%s %-20s %-18s %5d  %s" % (*k, len(v), cells), file=out)
 
 
-def write(path, w, b, marks):
-    scale = max(np.abs(w).max(), 1e-3) / 127.0
-    q = np.round(w / scale).astype(int)
+def fit_gate(s, program, net, zero):
+    """A linear model over word classes alone that lets nearly all pass that matters, and little else: sentences of positive
+    texts that are above zero against those of negative texts. Returns small integers, and what a sentence needs."""
+    lines = "".join(json.dumps({"id": str(i), "text": d["text"]}) + "\n" for i, d in enumerate(s.docs))
+    out = subprocess.run([program, "-g"], input=lines.encode("utf-8", "surrogatepass"), stdout=subprocess.PIPE, check=True).stdout.decode()
+    bits, doc, scored = [], [], []
+    for line in out.splitlines():
+        v = line.split()
+        if v[0] == "=":
+            now = int(v[1])
+            continue
+        bits.append((int(v[0], 16), int(v[1], 16), int(v[2])))
+        doc.append(now)
+        scored.append(float(v[4]) > -1e5)
+    doc, scored = np.array(doc), np.array(scored)
+    x = np.zeros((len(bits), 129), np.float32)
+    for k in range(64):
+        x[:, k] = [b[0] >> k & 1 for b in bits]
+        x[:, 64 + k] = [b[1] >> k & 1 for b in bits]
+    x[:, 128] = [b[2] for b in bits]
+    score = np.full(len(bits), -20.0)
+    score[scored] = combine(s, net.score(s.x) - zero)
+    label = np.array([d["label"] for d in s.docs])[doc]
+    weight = s.weight[doc]
+    y = ((label == 1) & (weight > 0) & (score > -0.5)).astype(np.float32)
+    c = np.where(y > 0, 1.0, np.where(label == 0, 1.0, 0.0)).astype(np.float32)
+    c[y > 0] *= 20.0 * c[y == 0].sum() / max(c[y > 0].sum(), 1.0)
+    c /= c.sum()
+    w, b, m, v = np.zeros(129, np.float32), 0.0, np.zeros(130, np.float32), np.zeros(130, np.float32)
+    for t in range(1, 301):
+        g = c * (1.0 / (1.0 + np.exp(-np.clip(x @ w + b, -30, 30))) - y)
+        grad = np.append(x.T @ g + 1e-4 * w, g.sum())
+        m, v = 0.9 * m + 0.1 * grad, 0.99 * v + 0.01 * grad * grad
+        step = 0.05 * (m / (1 - 0.9 ** t)) / (np.sqrt(v / (1 - 0.99 ** t)) + 1e-8)
+        w, b = w - step[:129], b - step[129]
+    q = np.clip(np.round(w * 16.0), -127, 127).astype(int)
+    sums = x @ q
+    least = int(np.floor(np.quantile(sums[y > 0], GATE_LOSS)))
+    print("gate: %.2f %% of %d sentences that matter and %.2f %% of %d others pass" % (
+        100 * (sums[y > 0] >= least).mean(), (y > 0).sum(), 100 * (sums[label == 0] >= least).mean(), (label == 0).sum()))
+    return q, least
+
+
+def numbers(f, name, values, form):
+    f.write(f"static const {name} = {{\n")
+    for i in range(0, len(values), 32):
+        f.write("\t" + ",".join(form % v for v in values[i:i + 32]) + ",\n")
+    f.write("};\n")
+
+
+def write(path, net, gate, marks):
+    _, b, out, _, bias = net.p
     with open(path, "w", encoding="utf-8") as f:
         f.write("/* SPDX-License-Identifier: Apache-2.0 */\n/* Generated by tools/train/train-inject.py: do not edit. */\n")
         f.write("/* clang-format off */\n#pragma once\n\n#include <stdint.h>\n\n")
-        f.write(f"#define WEIGHT_SCALE {scale:.9f}\n#define WEIGHT_BIAS {b:.6f}\n")
+        f.write(f"#define HIDDEN {len(b)}u\n#define DIRECT_SCALE {net.scales[1]:.9f}\n#define WEIGHT_BIAS {bias[0]:.6f}\n")
         f.write(f"#define SCORE_SUSPICIOUS {marks[0]:.4f}\n#define SCORE_MALICIOUS {marks[1]:.4f}\n\n")
-        f.write(f"static const int8_t weights[{COUNT}] = {{\n")
-        for i in range(0, COUNT, 32):
-            f.write("\t" + ",".join(map(str, q[i:i + 32])) + ",\n")
+        q, least = gate
+        f.write(f"#define GATE_MIN {least}\n#define GATE_COMMAND {q[128]}\n#define GATE_NEAR_MOST {max(q[64:128].clip(0).sum(), 0)}\n\n")
+        f.write("static const int8_t gate[2][64] = {\n" + "".join("\t{" + ",".join(map(str, r)) + "},\n" for r in (q[:64], q[64:128])) + "};\n")
+        numbers(f, "double hidden_scale[HIDDEN]", net.scales[0], "%.9f")
+        numbers(f, "double hidden_bias[HIDDEN]", b, "%.6f")
+        numbers(f, "double hidden_out[HIDDEN]", out, "%.6f")
+        numbers(f, f"int8_t direct[{COUNT}]", net.ints[1], "%d")
+        f.write(f"static const int8_t hidden[{COUNT}][HIDDEN] = {{\n")
+        rows = ["{" + ("0" if not row.any() else ",".join(map(str, row))) + "}," for row in net.ints[0]]
+        f.writelines("\t" + "".join(rows[i:i + 4]) + "\n" for i in range(0, len(rows), 4))
         f.write("};\n")
 
 
@@ -337,24 +441,20 @@ def main():
     a.add_argument("--data", required=True)
     a.add_argument("--features", required=True)
     a.add_argument("--own")
+    a.add_argument("--grammar")
     a.add_argument("--shapes", required=True, help="features.c")
     a.add_argument("--lexicon", required=True, help="the generated inject-lexicon.h")
     a.add_argument("--out")
     a.add_argument("--scores")
     z = a.parse_args()
     docs = list(read_data(z.data)) + (list(read_own(z.own)) if z.own else [])
-    s = Set(docs, z.features)
-    s.prior = prior(read_names(z.shapes, z.lexicon))
-    weight = np.array([TRAIN_WEIGHT.get(d["tier"], 0.0) for d in docs])
-    base = s.best(s.base)
+    docs += list(read_grammar(z.grammar, z.own)) if z.grammar else []
+    s = Set(docs, z.features, prior(read_names(z.shapes, z.lexicon)))
     print("rules alone (1, 4):")
-    table(docs, base, [1.0, 4.0], sys.stdout)
-    model = leave_one_out(s, weight)
+    table(docs, s.best(s.base), [1.0, 4.0], sys.stdout)
+    model = leave_one_out(s)
     zero = find_zero(s, model)
-    alone = s.best(model - zero - TALK * s.talk)
-    print("leave-one-source-out, model alone (%.2f):" % zero)
-    table(docs, alone, [0.0], sys.stdout)
-    loso = s.best(combine(s, model - zero))
+    loso = np.where([group(d) == "gen" for d in docs], HELD, s.best(combine(s, model - zero)))
     marks = [zero, find_malicious(docs, loso)]
     print("leave-one-source-out, together; suspicious (0), malicious (%.2f):" % marks[1])
     table(docs, loso, [0.0, marks[1]], sys.stdout)
@@ -363,10 +463,10 @@ def main():
             for d, x in zip(docs, loso):
                 f.write(f"{d['id']}\t{x:.4f}\n")
     if z.out:
-        w, b = fit(s, np.ones(len(docs), bool), weight)
-        write(z.out, w, b, marks)
+        net = Net.joined([fit(s, np.ones(len(docs), bool), k) for k in SEEDS]).rounded()
+        write(z.out, net, fit_gate(s, z.features, net, zero), marks)
         print("trained on everything:")
-        table(docs, s.best(combine(s, s.score(w, b) - zero)), [0.0, marks[1]], sys.stdout)
+        table(docs, s.best(combine(s, net.score(s.x) - zero)), [0.0, marks[1]], sys.stdout)
 
 
 main()

@@ -13,7 +13,6 @@
 #define BIT(class) ((uint64_t)1 << (class))
 #define NEAR       2 /* sentences on each side */
 #define AROUND     4
-#define PAIR_REACH 6
 #define OBJECTS    (BIT(LEX_SECRET) | BIT(LEX_PRIVATE))
 #define ACTIONS                                                                               \
 	(BIT(LEX_EXFIL) | BIT(LEX_DESTROY) | BIT(LEX_EXEC) | BIT(LEX_REVEAL) | BIT(LEX_SAY) | \
@@ -95,18 +94,112 @@ enum shape {
 	S_NEAR_ORDER,
 	S_ABOUT_QUOTED,
 	S_READER_ORDER,
-	S_COUNT,
+	S_ADDRESSED,      /* a model is spoken to, in whatever way */
+	S_RIGHTS_ORDER,   /* access or protection is to be changed */
+	S_VERDICT_ORDER,  /* a judgement is to be given */
+	S_MEMORY_LASTING, /* something that lasts is to be allowed, sent or kept quiet */
+	S_MEMORY_ORDER,
+	S_PARAM_OBJECT,  /* a parameter shall hold what is nobody's business */
+	S_FORMAT_OBJECT, /* an image or link shall */
+	S_FORMAT_TARGET,
+	S_EXEC_TARGET, /* something from an address is to be run */
+	S_PIPED_SHELL,
+	S_PLACEHOLDER,  /* an address with a blank in it */
+	S_OBJECT_OUT,   /* an object, then a place in the answer */
+	S_SWITCH_ORDER, /* before, after or besides the task, an order */
+	S_OVERRIDE_TASK,
+	S_HIDE_ORDER,
+	S_CONSENT_ORDER,
+	S_CARES, /* asks for restraint and for nothing else */
+	S_FOR_PEOPLE,
+	S_DATA,                 /* a value among data */
+	S_DEVS,                 /* density of words about building software, three steps */
+	S_BULLETS = S_DEVS + 3, /* of list items, three steps */
+	S_COUNT = S_BULLETS + 3,
 };
 _Static_assert(S_COUNT <= FEATURE_SHAPES, "room for shapes");
+
+/*
+ * What a sentence brings along, whatever its words are. Pairs of these, in the sentence and in it
+ * and its neighbours together, are features: one alone is common in harmless text, two that do not
+ * belong together are not.
+ */
+enum role {
+	R_ADDRESSED,
+	R_AGENT,
+	R_YOU,
+	R_ORDER,
+	R_EXFIL,
+	R_DESTROY,
+	R_EXEC,
+	R_PAY,
+	R_SAY,
+	R_OVERRIDE,
+	R_SECRET,
+	R_PRIVATE,
+	R_TARGET,
+	R_SECRECY,
+	R_USER3,
+	R_PERMIT,
+	R_PRESSURE,
+	R_SWITCH,
+	R_MEMORY,
+	R_PARAM,
+	R_RIGHTS,
+	R_VERDICT,
+	R_FORMAT,
+	R_PROMPT,
+	R_TOOL,
+	R_AUTHORITY,
+	R_UNSEEN,
+	R_QUOTED,
+	R_RULES, /* the text is a list of orders */
+	R_ABOUT,
+	R_DATA,
+	R_LASTING,
+	R_COUNT,
+};
+_Static_assert(R_COUNT *(R_COUNT - 1) / 2 <= FEATURE_MIXES, "room for pairs of roles");
+
+static const uint64_t role_classes[R_COUNT] = {
+	[R_ADDRESSED] = BIT(LEX_READER),
+	[R_AGENT] = BIT(LEX_AGENT),
+	[R_YOU] = BIT(LEX_YOU),
+	[R_EXFIL] = BIT(LEX_EXFIL),
+	[R_DESTROY] = BIT(LEX_DESTROY),
+	[R_EXEC] = BIT(LEX_EXEC),
+	[R_PAY] = BIT(LEX_PAY),
+	[R_SAY] = BIT(LEX_SAY) | BIT(LEX_REVEAL),
+	[R_OVERRIDE] = BIT(LEX_OVERRIDE),
+	[R_SECRET] = BIT(LEX_SECRET),
+	[R_PRIVATE] = BIT(LEX_PRIVATE),
+	[R_TARGET] = BIT(LEX_TARGET),
+	[R_SECRECY] = BIT(LEX_SECRECY),
+	[R_USER3] = BIT(LEX_USER3),
+	[R_PERMIT] = BIT(LEX_PERMIT),
+	[R_PRESSURE] = BIT(LEX_URGENT) | BIT(LEX_DESPITE) | BIT(LEX_PRETEXT) | BIT(LEX_RETURN),
+	[R_SWITCH] = BIT(LEX_NEWTASK) | BIT(LEX_VERBING),
+	[R_MEMORY] = BIT(LEX_MEMORY),
+	[R_PARAM] = BIT(LEX_PARAM),
+	[R_RIGHTS] = BIT(LEX_RIGHTS),
+	[R_VERDICT] = BIT(LEX_VERDICT),
+	[R_FORMAT] = BIT(LEX_FORMAT),
+	[R_PROMPT] = BIT(LEX_PROMPT),
+	[R_TOOL] = BIT(LEX_TOOL) | BIT(LEX_IDENT),
+	[R_AUTHORITY] = BIT(LEX_AUTHORITY) | BIT(LEX_DELIM),
+	[R_ABOUT] = BIT(LEX_ABOUT) | BIT(LEX_EXAMPLE),
+	[R_LASTING] = BIT(LEX_ALWAYS) | BIT(LEX_ROLE) | BIT(LEX_MODE),
+};
 
 struct view {
 	const struct inject_text *t;
 	const struct inject_sentences *all;
 	const struct inject_sentence *s;
-	struct inject_word w[INJECT_WORDS_MAX];
+	struct inject_word *w;
 	size_t n, i;
 	uint64_t near, around; /* classes of neighbours */
 	bool order, near_order, around_order, near_hit;
+	bool addressed, quoted, data;
 	unsigned place;
 	struct inject_features *out;
 };
@@ -243,6 +336,9 @@ static void quotes(struct view *v)
 {
 	char before = 0, q = quote(v->t, v->s, &before);
 
+	v->quoted = q == '`' || (q && !strchr(":[{(,=\n", before));
+	v->data = q && !v->quoted;
+	shape(v, S_DATA, v->data);
 	shape(v, S_QUOTED_BACK, q == '`');
 	shape(v, S_QUOTED_COLON, q && q != '`' && strchr(":[{(,=\n", before));
 	shape(v, S_QUOTED_WORD, q && q != '`' && !strchr(":[{(,=\n", before));
@@ -263,7 +359,7 @@ static unsigned step(size_t part, size_t whole, const unsigned *limits, unsigned
 static void surroundings(struct view *v)
 {
 	static const unsigned about[] = {0, 5, 15}, order[] = {50, 150, 300}, you[] = {5, 20},
-			      agent[] = {0, 10};
+			      agent[] = {0, 10}, dev[] = {15, 50}, bullet[] = {100, 400};
 	const struct inject_sentences *a = v->all;
 	bool isolated = !v->around_order && !(v->around & (BIT(LEX_YOU) | BIT(LEX_AGENT)));
 	unsigned press = pressure(v->s->classes);
@@ -273,6 +369,8 @@ static void surroundings(struct view *v)
 	shape(v, S_ORDERS + step(a->commands, a->n, order, 3), true);
 	shape(v, S_YOUS + step(a->you, a->words, you, 2), true);
 	shape(v, S_AGENTS + step(a->agent, a->words, agent, 2), true);
+	shape(v, S_DEVS + step(a->dev, a->words, dev, 2), true);
+	shape(v, S_BULLETS + step(a->bullets, a->n, bullet, 2), true);
 	shape(v, S_LENGTH + (a->words < 60 ? 0 : a->words < 400 ? 1 : 2), true);
 	shape(v, S_FIRST, v->i == 0);
 	shape(v, S_LAST, v->i + 1 == a->n);
@@ -405,13 +503,16 @@ static void pressures(struct view *v)
 	shape(v, S_NEW_POLICY,
 		(c & BIT(LEX_PRETEXT)) && v->order && (c & (OBJECTS | BIT(LEX_TARGET))));
 	shape(v, S_MENTIONED, mentioned(v));
-	for (size_t i = 0; i < v->n && i < 4; i++) {
+	for (size_t i = 0; i < v->n && i < 8; i++) {
 		char next = behind(v, i);
 
 		called |= (v->w[i].classes & BIT(LEX_AGENT)) && (next == ',' || next == ':');
 		claimed |= (v->w[i].classes & (BIT(LEX_AUTHORITY) | BIT(LEX_DELIM))) && next == ':';
 		role |= (v->w[i].classes & BIT(LEX_ROLE)) != 0;
 	}
+	v->addressed = called || has(v, BIT(LEX_READER)) ||
+		       then(v, BIT(LEX_AGENT), BIT(LEX_MODAL), 5, false) ||
+		       then(v, BIT(LEX_NOTE) | BIT(LEX_COND), BIT(LEX_AGENT), 5, false);
 	shape(v, S_VOCATIVE, called);
 	shape(v, S_AUTHORITY_COLON, claimed);
 	shape(v, S_ROLE_FIRST, role);
@@ -422,42 +523,116 @@ static void pressures(struct view *v)
 		}
 }
 
-static void pairs(struct view *v)
+/* An address with a blank for what is to be put in: {x}, [x], <x>, ____, =X. */
+static bool placeholder(const struct view *v)
 {
-	uint64_t seen[LEX_MAX] = {0};
+	const char *p = v->t->text + v->s->start, *end = v->t->text + v->s->end;
 
-	for (size_t i = 0; i < v->n; i++) {
-		uint64_t later = 0;
-
-		for (size_t k = i + 1; k < v->n && k <= i + PAIR_REACH; k++)
-			later |= v->w[k].classes;
-		for (uint64_t a = v->w[i].classes; a; a &= a - 1)
-			seen[__builtin_ctzll(a)] |= later;
+	for (p = memchr(p, '=', (size_t)(end - p)); p; p = memchr(p, '=', (size_t)(end - p))) {
+		if (++p == end)
+			return false;
+		if (strchr("{[<_$", *p) || (*p >= 'A' && *p <= 'Z' && end - p > 2 && p[1] >= 'A'))
+			return true;
 	}
-	for (unsigned a = 0; a < LEX_MAX; a++)
-		for (uint64_t b = seen[a]; b; b &= b - 1)
-			put(v, FEATURE_PAIR + a * LEX_MAX + (unsigned)__builtin_ctzll(b));
+	return false;
 }
 
-static void grams(struct view *v)
+static bool piped(const struct view *v)
 {
-	uint64_t seen[(1u << FEATURE_GRAM_BITS) / 64] = {0};
-	uint32_t before = 0;
+	static const char shells[][8] = {"| sh", "|sh", "| bash", "|bash", "| sudo", "| zsh"};
+	const char *p = v->t->text + v->s->start;
+	size_t len = v->s->end - v->s->start, left = v->t->len - v->s->start;
 
-	for (size_t i = 0; i < v->n; i++) {
-		uint32_t h[2] = {v->w[i].hash, before ? inject_hash_join(before, v->w[i].hash) : 0};
+	len = len + 8 < left ? len + 8 : left;
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+		if (memmem(p, len, shells[i], strlen(shells[i])))
+			return true;
+	return false;
+}
 
-		for (unsigned k = 0; k < 2; k++) {
-			uint32_t at = (h[k] * 2654435761u) >> (32 - FEATURE_GRAM_BITS);
+/* What is asked for, beyond words: an action, what it is done to and where that goes. */
+static void purposes(struct view *v)
+{
+	uint64_t acts = BIT(LEX_EXFIL) | BIT(LEX_DESTROY) | BIT(LEX_PAY) | BIT(LEX_ACT) |
+			BIT(LEX_SAY) | BIT(LEX_EXEC);
+	uint64_t says =
+		BIT(LEX_SAY) | BIT(LEX_REVEAL) | BIT(LEX_TELL) | BIT(LEX_ACT) | BIT(LEX_DESTROY);
+	uint64_t objects = OBJECTS | BIT(LEX_PROMPT);
+	uint64_t lasts = BIT(LEX_PERMIT) | BIT(LEX_SECRECY) | BIT(LEX_TARGET) | BIT(LEX_RIGHTS) |
+			 BIT(LEX_NEG) | BIT(LEX_OVERRIDE);
+	uint64_t out = BIT(LEX_FORMAT) | BIT(LEX_TASK) | BIT(LEX_PARAM) | BIT(LEX_URLISH);
+	bool any = v->order || v->near_order;
 
-			if (h[k])
-				seen[at / 64] |= BIT(at % 64);
+	shape(v, S_ADDRESSED, v->addressed);
+	shape(v, S_RIGHTS_ORDER, then(v, acts, BIT(LEX_RIGHTS), 8, true));
+	shape(v, S_VERDICT_ORDER, then(v, says, BIT(LEX_VERDICT), 8, true));
+	shape(v, S_MEMORY_LASTING, then(v, BIT(LEX_MEMORY), lasts, 12, false));
+	shape(v, S_MEMORY_ORDER, then(v, ACTIONS, BIT(LEX_MEMORY), 6, true));
+	shape(v, S_PARAM_OBJECT, then(v, BIT(LEX_PARAM), objects, 10, false));
+	shape(v, S_FORMAT_OBJECT, has(v, BIT(LEX_FORMAT)) && has(v, objects));
+	shape(v, S_FORMAT_TARGET, has(v, BIT(LEX_FORMAT)) && has(v, BIT(LEX_TARGET)));
+	shape(v, S_EXEC_TARGET, then(v, BIT(LEX_EXEC) | BIT(LEX_ACT), BIT(LEX_TARGET), 8, true));
+	shape(v, S_PIPED_SHELL, piped(v));
+	shape(v, S_PLACEHOLDER, placeholder(v));
+	shape(v, S_OBJECT_OUT, then(v, objects, out, 6, false) && v->order);
+	shape(v, S_SWITCH_ORDER,
+		then(v, BIT(LEX_SEQ), BIT(LEX_VERBING) | BIT(LEX_TASK), 4, false) && v->order);
+	shape(v, S_OVERRIDE_TASK,
+		then(v, BIT(LEX_OVERRIDE), BIT(LEX_TASK) | BIT(LEX_PRIOR) | BIT(LEX_USER3), 6,
+			false));
+	shape(v, S_HIDE_ORDER, has(v, BIT(LEX_SECRECY)) && any);
+	shape(v, S_CONSENT_ORDER, has(v, BIT(LEX_PERMIT)) && any);
+	shape(v, S_CARES,
+		has(v, BIT(LEX_CARE)) && !has(v, BIT(LEX_TARGET)) && !has(v, BIT(LEX_OVERRIDE)));
+	shape(v, S_FOR_PEOPLE, (v->s->classes | v->near) & BIT(LEX_PERSON));
+}
+
+static uint32_t structure(const struct view *v)
+{
+	const struct inject_sentences *a = v->all;
+	uint32_t r = v->addressed ? 1u << R_ADDRESSED : 0;
+
+	r |= v->place & PLACE_UNSEEN ? 1u << R_UNSEEN : 0;
+	r |= v->quoted ? 1u << R_QUOTED : 0;
+	r |= v->data ? 1u << R_DATA : 0;
+	r |= a->n > 6 && a->commands * 4 > a->n ? 1u << R_RULES : 0;
+	r |= a->about * 200 > a->words ? 1u << R_ABOUT : 0;
+	return r;
+}
+
+static uint32_t roles(uint64_t classes, bool order)
+{
+	uint32_t r = order ? 1u << R_ORDER : 0;
+
+	for (unsigned k = 0; k < R_COUNT; k++)
+		r |= classes & role_classes[k] ? 1u << k : 0;
+	return r;
+}
+
+static void mixes(struct view *v)
+{
+	uint32_t s = structure(v), own = roles(v->s->classes, v->order) | s;
+	uint32_t wide = roles(v->s->classes | v->near, v->order || v->near_order) | s;
+
+	for (unsigned b = 1; b < R_COUNT; b++)
+		for (unsigned a = 0; a < b; a++) {
+			uint32_t two = 1u << a | 1u << b;
+
+			if ((own & two) == two)
+				put(v, FEATURE_MIX + b * (b - 1) / 2 + a);
+			else if ((wide & two) == two)
+				put(v, FEATURE_WIDE + b * (b - 1) / 2 + a);
 		}
-		before = v->w[i].hash;
-	}
-	for (unsigned k = 0; k < sizeof(seen) / sizeof(seen[0]); k++)
-		for (uint64_t b = seen[k]; b; b &= b - 1)
-			put(v, FEATURE_GRAM + k * 64 + (unsigned)__builtin_ctzll(b));
+}
+
+uint64_t inject_near(const struct inject_sentences *all, size_t i)
+{
+	size_t first = i > NEAR ? i - NEAR : 0;
+	uint64_t near = 0;
+
+	for (size_t k = first; k < all->n && k <= i + NEAR; k++)
+		near |= k == i ? 0 : all->v[k].classes;
+	return near;
 }
 
 static void neighbours(struct view *v)
@@ -486,11 +661,22 @@ bool inject_candidate(const struct inject_sentence *s)
 	uint64_t c = s->classes;
 	uint64_t addressed = BIT(LEX_YOU) | BIT(LEX_USER3) | BIT(LEX_ME);
 
-	if (s->hits || c & (BIT(LEX_SECRECY) | BIT(LEX_MODE) | BIT(LEX_NEWTASK) | BIT(LEX_PROMPT) |
-				   BIT(LEX_READER) | BIT(LEX_ROLE)))
+	if (s->hits || (c & BIT(LEX_FORMAT) && c & (BIT(LEX_TARGET) | BIT(LEX_URLISH)) &&
+			       (c & (OBJECTS | BIT(LEX_TASK) | BIT(LEX_PROMPT)))))
+		return true;
+	if (c & (BIT(LEX_SECRECY) | BIT(LEX_MODE) | BIT(LEX_NEWTASK) | BIT(LEX_PROMPT) |
+			BIT(LEX_READER) | BIT(LEX_ROLE)))
 		return true;
 	if (s->n_words < 4)
 		return false;
+	if (c & BIT(LEX_MEMORY) && c & (ACTIONS | BIT(LEX_ALWAYS) | BIT(LEX_PERMIT)))
+		return true;
+	if (c & BIT(LEX_PARAM) && c & (OBJECTS | BIT(LEX_PROMPT)) && c & (BIT(LEX_MODAL) | ACTIONS))
+		return true;
+	if (s->command && c & (BIT(LEX_RIGHTS) | BIT(LEX_VERDICT)))
+		return true;
+	if (c & BIT(LEX_PARAM) && c & BIT(LEX_MODAL) && s->n_words > 5)
+		return true;
 	if (c & BIT(LEX_AGENT) ||
 		(c & BIT(LEX_OVERRIDE) &&
 			c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_YOU) | BIT(LEX_TASK))))
@@ -510,6 +696,8 @@ bool inject_trigger(const struct inject_sentence *s)
 {
 	uint64_t c = s->classes;
 
+	if (!c)
+		return s->foreign;
 	if (c & (BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_PERMIT) |
 			BIT(LEX_DESPITE) | BIT(LEX_USER3) | BIT(LEX_OVERRIDE)))
 		return true;
@@ -527,11 +715,12 @@ bool inject_trigger(const struct inject_sentence *s)
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
 	unsigned place, struct inject_features *out)
 {
-	struct view v = {.t = t, .all = all, .s = &all->v[i], .i = i, .out = out};
+	INJECT_RAW struct inject_word words[INJECT_WORDS_MAX];
+	struct view v = {.t = t, .all = all, .s = &all->v[i], .w = words, .i = i, .out = out};
 
 	out->n = 0;
 	v.place = place | inject_place(t, v.s->start, v.s->end);
-	v.n = inject_words(t->text, v.s, v.w);
+	v.n = inject_words(t->text, v.s, words);
 	neighbours(&v);
 	for (unsigned k = 0; k < LEX_MAX; k++) {
 		if (v.s->classes >> k & 1)
@@ -546,6 +735,6 @@ void inject_features(const struct inject_text *t, const struct inject_sentences 
 	looks(&v);
 	relations(&v);
 	pressures(&v);
-	pairs(&v);
-	grams(&v);
+	purposes(&v);
+	mixes(&v);
 }

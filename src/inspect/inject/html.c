@@ -123,7 +123,8 @@ static size_t element_len(const char *p, size_t n, const char *name)
 struct inject_tag inject_html_tag(const char *p, size_t n)
 {
 	struct inject_tag t = {0};
-	char name[12] = "", plain[TAG_MAX + 1], flat[TAG_MAX + 1];
+	INJECT_RAW char plain[TAG_MAX + 1], flat[TAG_MAX + 1];
+	char name[12] = "";
 	size_t at = n > 1 && p[1] == '/' ? 2 : 1, len = 0;
 
 	while (at < n && len + 1 < sizeof(name) && isalnum((unsigned char)p[at]))
@@ -188,7 +189,8 @@ size_t inject_html_entity(const char *p, size_t n, uint32_t *cp)
 	for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++) {
 		size_t len = strlen(entities[i].name);
 
-		if (n > len + 1 && !strncmp(p + 1, entities[i].name, len) && p[len + 1] == ';') {
+		if (n > len + 1 && p[1] == entities[i].name[0] && p[len + 1] == ';' &&
+			!strncmp(p + 1, entities[i].name, len)) {
 			*cp = entities[i].cp;
 			return len + 2;
 		}

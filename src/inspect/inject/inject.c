@@ -11,10 +11,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "inject-lexicon.h"
 #include "inspect/detectors.h"
 #include "inspect/rules.h"
 
-#define AROUND        1 /* sentences on each side that rules look at */
+#define MARK_WORDS    3     /* a sentence that short may be a mark that belongs to the next */
+#define STRONG        0.88f /* confidence of a rule that the model may doubt only so far */
 #define DEPTH_MAX     2
 #define SENTENCE_COST 256 /* of the budget, for one that is scored */
 #define FINDINGS_MAX  16  /* of the model, for one window */
@@ -58,7 +60,7 @@ static unsigned family(const char *id)
 	const char *p = strchr(id, '.');
 
 	for (unsigned k = 0; p && k < sizeof(families) / sizeof(families[0]); k++)
-		if (!strncmp(p + 1, families[k], strlen(families[k])))
+		if (p[1] == families[k][0] && !strncmp(p + 1, families[k], strlen(families[k])))
 			return 1u << k;
 	return 0;
 }
@@ -66,7 +68,7 @@ static unsigned family(const char *id)
 /* "order": what matched starts like an order, not like a statement about sending and reading. */
 static bool is_order(const struct inject_part *p, size_t at)
 {
-	struct inject_word w[INJECT_WORDS_MAX];
+	INJECT_RAW struct inject_word w[INJECT_WORDS_MAX];
 	size_t n;
 
 	if (!p->s.n)
@@ -95,6 +97,7 @@ static void hit(struct inject_part *p, const struct inject_found *f)
 		if (!(s->hits & fam))
 			s->rules += strength(f->rule);
 		s->hits |= (uint16_t)fam;
+		s->strong |= f->rule->confidence >= STRONG;
 	}
 }
 
@@ -177,7 +180,7 @@ static void candidates(const struct inject_part *p)
 		struct inject_sentence *s = &p->s.v[i];
 
 		s->score = INJECT_UNSCORED;
-		s->candidate = inject_candidate(s);
+		s->candidate = (s->open || s->hits) && inject_candidate(s);
 		if (!s->candidate)
 			continue;
 		s->quoted = inject_quoted(&p->t, s);
@@ -189,7 +192,7 @@ static int sentences(struct run *r)
 {
 	const struct inject_part *p = &r->parts[r->at];
 	const struct inject_visitor *v = r->visitor;
-	struct inject_features f;
+	INJECT_RAW struct inject_features f;
 
 	candidates(p);
 	for (size_t i = 0; i < p->s.n; i++) {
@@ -222,6 +225,21 @@ static int rules_over(struct run *r, size_t start, size_t end)
 		r->scan, &bawn_rules_inject, p->t.text + start, end - start, on_match, r, r->err);
 }
 
+/* Where rules start to look at sentence i: behind the one before it, unless that is only a mark. */
+static size_t island_start(const struct inject_sentences *s, size_t i)
+{
+	if (i && s->v[i - 1].n_words <= MARK_WORDS)
+		i--;
+	return i ? s->v[i - 1].end : 0;
+}
+
+static size_t island_end(const struct inject_part *p, size_t i)
+{
+	if (i + 1 < p->s.n && p->s.v[i + 1].n_words <= MARK_WORDS)
+		i++;
+	return i + 1 < p->s.n ? p->s.v[i + 1].start : p->t.len;
+}
+
 /* Run the rules where they can match: around sentences that have a word for it. Most text has none.
  */
 static int rules(struct run *r)
@@ -237,10 +255,10 @@ static int rules(struct run *r)
 		size_t first, last;
 		const char *line;
 
-		if (!inject_trigger(&v[i]))
+		if (!v[i].open)
 			continue;
-		first = i > AROUND ? v[i - AROUND].start : 0;
-		last = i + AROUND < p->s.n ? v[i + AROUND].end : p->t.len;
+		first = island_start(&p->s, i);
+		last = island_end(p, i);
 		if (first <= end) {
 			end = last;
 			continue;
@@ -253,12 +271,30 @@ static int rules(struct run *r)
 	return e || end <= start ? e : rules_over(r, start, end);
 }
 
+/* "Execute: transfer(…)" has nothing else to go by. */
+static bool calls(const struct inject_sentence *s)
+{
+	return s->command && s->classes >> LEX_EXEC & 1 && s->classes >> LEX_IDENT & 1;
+}
+
+/* Most sentences are no order to anybody: find those that may be, before anything costs time. */
+static void gate(const struct run *r)
+{
+	const struct inject_part *p = &r->parts[r->at];
+
+	for (size_t i = 0; i < p->s.n; i++)
+		p->s.v[i].open = inject_trigger(&p->s.v[i]) &&
+				 (r->visitor->all || p->s.v[i].foreign || calls(&p->s.v[i]) ||
+					 inject_gate(&p->s, i));
+}
+
 /* Rules over the part at hand, then its sentences. */
 static int part(struct run *r)
 {
 	int e;
 
 	r->n_found = 0;
+	gate(r);
 	e = rules(r);
 	if (!e)
 		e = nested(r);

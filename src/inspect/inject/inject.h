@@ -4,14 +4,16 @@
 /*
  * Private to src/inspect/inject: instructions aimed at an agent, found in content.
  *
- *   normalise → sentences → rules and structural features → linear model → findings
+ *   normalise → sentences → rules and structural features → a small network → findings
  *
  * Nothing here keeps state between windows; everything is taken from the arena of the scan.
  */
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 
@@ -43,7 +45,7 @@ struct inject_span {
 
 /* Normalised text: never longer than the original, with the way back. */
 struct inject_text {
-	char *text; /* NUL-terminated behind len */
+	char *text; /* eight NUL behind len */
 	size_t len;
 	struct inject_map *map;
 	size_t n_map, cap_map;
@@ -122,15 +124,29 @@ int inject_decode(struct bawn_arena *a, const struct inject_text *t, const struc
 /* Word classes of rules/data/inject-lexicon.txt; the generated header numbers them (LEX_*). */
 #define LEX_MAX 64
 uint64_t inject_lexicon(uint32_t hash); /* of a word or of a phrase */
-static inline uint32_t inject_hash(uint32_t h, unsigned char c)
+/* Of a word, letters in any case. Reads whole groups of eight bytes: up to seven bytes behind the
+ * word have to be there. tools/gen-lexicon.py has the same. */
+static inline uint32_t inject_hash(const char *p, size_t n)
 {
-	return (h ^ c) * 16777619u;
+	uint64_t h = n, x;
+
+	for (;; p += 8, n -= 8) {
+		memcpy(&x, p, 8);
+		x = htole64(x);
+		if (n < 8)
+			x &= ((uint64_t)1 << 8 * n) - 1;
+		x |= (x & 0x4040404040404040u) >> 1;
+		h = (h ^ x) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 32;
+		if (n <= 8)
+			break;
+	}
+	return (uint32_t)(h ^ h >> 15);
 }
 static inline uint32_t inject_hash_join(uint32_t a, uint32_t b)
 {
 	return a * 31u + b;
 }
-#define INJECT_HASH_INIT 2166136261u
 
 struct inject_word {
 	uint32_t start, end;
@@ -154,6 +170,8 @@ struct inject_sentence {
 	bool bullet;                  /* a list item or a table row */
 	bool command;                 /* starts with a verb that tells somebody to act */
 	bool foreign;                 /* has words of another script */
+	bool strong;                  /* a rule matched that leaves little doubt */
+	bool open;                    /* past the gate: rules look at it and it may be scored */
 	bool candidate;
 	bool quoted, unseen; /* of a candidate */
 };
@@ -161,33 +179,46 @@ struct inject_sentence {
 struct inject_sentences {
 	struct inject_sentence *v;
 	size_t n, cap;
-	size_t words, about, commands, you, agent; /* over the whole text */
+	size_t words, about, commands, you, agent, dev, bullets; /* over the whole text */
 	struct inject_hint *hints;
 	size_t n_hints, cap_hints;
 };
 #define INJECT_HINTS_MAX 4096
 
 #define INJECT_WORDS_MAX 128 /* of one sentence; longer ones are cut */
+/* For large arrays that are written before they are read: zeroing them is what costs most else. */
+#ifdef __has_attribute
+#if __has_attribute(uninitialized)
+#define INJECT_RAW __attribute__((uninitialized))
+#endif
+#endif
+#ifndef INJECT_RAW
+#define INJECT_RAW
+#endif
 int inject_split(struct bawn_arena *a, const struct inject_text *t, struct inject_sentences *out);
 /* The words of one sentence; returns how many. */
 size_t inject_words(const char *text, const struct inject_sentence *s,
 	struct inject_word words[static INJECT_WORDS_MAX]);
 
 /* Binary features of a sentence among its neighbours, as indexes into the weights. */
-#define FEATURE_CLASS     0u                        /* the sentence has a word of the class */
-#define FEATURE_NEAR      (FEATURE_CLASS + LEX_MAX) /* one of its neighbours does */
-#define FEATURE_SHAPE     (FEATURE_NEAR + LEX_MAX)  /* see features.c */
-#define FEATURE_SHAPES    160u
-#define FEATURE_PAIR      (FEATURE_SHAPE + FEATURE_SHAPES) /* class a before class b, close */
-#define FEATURE_GRAM      (FEATURE_PAIR + LEX_MAX * LEX_MAX)
-#define FEATURE_GRAM_BITS 12
-#define FEATURE_COUNT     (FEATURE_GRAM + (1u << FEATURE_GRAM_BITS))
-#define FEATURES_MAX      768
+#define FEATURE_CLASS  0u                        /* the sentence has a word of the class */
+#define FEATURE_NEAR   (FEATURE_CLASS + LEX_MAX) /* one of its neighbours does */
+#define FEATURE_SHAPE  (FEATURE_NEAR + LEX_MAX)  /* see features.c */
+#define FEATURE_SHAPES 192u
+#define FEATURE_MIX    (FEATURE_SHAPE + FEATURE_SHAPES) /* two roles in the sentence */
+#define FEATURE_MIXES  512u
+#define FEATURE_WIDE   (FEATURE_MIX + FEATURE_MIXES) /* in it and its neighbours */
+#define FEATURE_COUNT  (FEATURE_WIDE + FEATURE_MIXES)
+#define FEATURES_MAX   FEATURE_COUNT
 
 struct inject_features {
 	uint16_t v[FEATURES_MAX];
 	size_t n;
 };
+/* Whether it is worth a closer look, by the classes of its words and those of its neighbours. */
+bool inject_gate(const struct inject_sentences *all, size_t i);
+/* The classes of the sentences next to it. */
+uint64_t inject_near(const struct inject_sentences *all, size_t i);
 /* Whether a rule could match in or around the sentence. */
 bool inject_trigger(const struct inject_sentence *s);
 /* Whether the sentence has anything that can make it an instruction to an agent. */
@@ -230,6 +261,7 @@ struct inject_visitor {
 	int (*part)(void *data, const struct inject_part *p, const struct inject_found *found,
 		size_t n);
 	void *data;
+	bool all; /* the gate lets everything pass, for those who train it */
 };
 
 struct bawn_scan;

@@ -36,18 +36,29 @@ struct norm {
 	int failed;
 };
 
-/* Bytes that need a look; all others are copied. */
+/* 1: bytes that need a look; all others are copied. 2: those that the mark of a comment or a
+ * quotation may start with. */
 static const unsigned char special[256] = {
 	[0] = 1,
 	['\b'] = 1,
 	['\n'] = 1,
 	['\r'] = 1,
 	[0x1b] = 1,
-	['%'] = 1,
+	['%'] = 3,
 	['&'] = 1,
 	['<'] = 1,
 	['\\'] = 1,
 	[0x80 ... 0xff] = 1,
+	['['] = 2,
+	['/'] = 2,
+	['*'] = 2,
+	['-'] = 2,
+	[';'] = 2,
+	['>'] = 2,
+	['#'] = 2,
+	['R'] = 2,
+	['d'] = 2,
+	['"'] = 2,
 };
 
 static void mark(struct norm *n, size_t start, size_t end, unsigned place)
@@ -163,32 +174,33 @@ static bool starts(const struct norm *n, size_t at, const char *what)
 static size_t line_mark(const struct norm *n, size_t at, unsigned *place)
 {
 	static const struct {
-		const char *mark;
+		char mark[11];
+		uint8_t len;
 		unsigned place;
 	} marks[] = {
-		{"[//]:", PLACE_MD_COMMENT},
-		{"[comment]:", PLACE_MD_COMMENT},
-		{"//", PLACE_COMMENT},
-		{"/*", PLACE_COMMENT},
-		{"*/", 0},
-		{"* ", 0},
-		{"-- ", PLACE_COMMENT},
-		{";; ", PLACE_COMMENT},
-		{"; ", PLACE_COMMENT},
-		{">", PLACE_QUOTE},
-		{"#", PLACE_COMMENT},
-		{"REM ", PLACE_COMMENT},
-		{"dnl ", PLACE_COMMENT},
-		{"% ", PLACE_COMMENT},
-		{"\"\"\"", 0},
+		{"[//]:", 5, PLACE_MD_COMMENT},
+		{"[comment]:", 10, PLACE_MD_COMMENT},
+		{"//", 2, PLACE_COMMENT},
+		{"/*", 2, PLACE_COMMENT},
+		{"*/", 2, 0},
+		{"* ", 2, 0},
+		{"-- ", 3, PLACE_COMMENT},
+		{";; ", 3, PLACE_COMMENT},
+		{"; ", 2, PLACE_COMMENT},
+		{">", 1, PLACE_QUOTE},
+		{"#", 1, PLACE_COMMENT},
+		{"REM ", 4, PLACE_COMMENT},
+		{"dnl ", 4, PLACE_COMMENT},
+		{"% ", 2, PLACE_COMMENT},
+		{"\"\"\"", 3, 0},
 	};
 
-	if (at >= n->len || !strchr("[/*-;>#Rd%\"", n->in[at]))
+	if (at >= n->len || !(special[(unsigned char)n->in[at]] & 2) || starts(n, at, "##"))
 		return 0;
 	for (size_t k = 0; k < sizeof(marks) / sizeof(marks[0]); k++) {
-		size_t len = strlen(marks[k].mark);
+		size_t len = marks[k].len;
 
-		if (!starts(n, at, marks[k].mark) || starts(n, at, "##"))
+		if (marks[k].mark[0] != n->in[at] || !starts(n, at, marks[k].mark))
 			continue;
 		*place |= marks[k].place;
 		while (at + len < n->len && strchr("/*>!", n->in[at + len]) && n->in[at + len])
@@ -515,7 +527,7 @@ static void finish(struct norm *n)
 	if (n->fenced)
 		mark(n, n->fence, n->o, PLACE_FENCE);
 	t->len = n->o;
-	t->text[n->o] = 0;
+	memset(t->text + n->o, 0, 8);
 	for (size_t k = t->n_spans; k--;) {
 		if (t->spans[k].start < first)
 			first = t->spans[k].start;
@@ -537,7 +549,7 @@ int inject_normalise(struct bawn_arena *a, const char *text, size_t len, struct 
 	while (n.i < n.len && !n.failed) {
 		size_t k = n.i;
 
-		while (k < n.stop && !special[(unsigned char)text[k]])
+		while (k < n.stop && !(special[(unsigned char)text[k]] & 1))
 			k++;
 		if (k > n.i) {
 			here(&n);
@@ -547,7 +559,7 @@ int inject_normalise(struct bawn_arena *a, const char *text, size_t len, struct 
 		}
 		if (n.i >= n.stop)
 			regions_close(&n);
-		if (n.i < n.len && special[(unsigned char)text[n.i]])
+		if (n.i < n.len && special[(unsigned char)text[n.i]] & 1)
 			step(&n);
 	}
 	finish(&n);

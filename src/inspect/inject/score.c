@@ -1,30 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The learned signal: a linear model over the features of a sentence. Weights are made by
- * tools/train/train-inject.py. Scores are log-odds with zero where a text becomes suspicious; that
- * point and the one where it becomes malicious were chosen on sources that the weights had not
- * seen, at the false-positive budget and at a tenth of it.
+ * The learned signal: a network with one hidden layer over the features of a sentence. Weights are
+ * made by tools/train/train-inject.py. Scores are log-odds with zero where a text becomes
+ * suspicious; that point and the one where it becomes malicious were chosen on sources that the
+ * weights had not seen, at the false-positive budget and at a tenth of it.
  */
 #include "inject-lexicon.h"
 #include "inspect/inject/inject.h"
 #include "inspect/inject/weights.h"
 
 #define BIT(class) ((uint64_t)1 << (class))
-#define DOUBT_MOST -4.0
-#define TALK       8.0 /* what it costs to be among words about attacks */
+#define DOUBT_MOST -6.0
+#define TALK       6.0 /* what it costs to be among words about attacks */
 #define UNSEEN     1.5 /* a rule that matched where nobody looks */
 #define REACH      3   /* sentences on each side */
 #define NEIGHBOUR  0.5 /* how much of a neighbour's rules counts */
 
-_Static_assert(sizeof(weights) == FEATURE_COUNT, "the weights are of other features: train again");
+_Static_assert(sizeof(hidden) == (size_t)FEATURE_COUNT * HIDDEN,
+	"the weights are of other features: train again");
 
+/* Sums of small integers: the same everywhere, whatever the order and the compiler. */
 double inject_score(const struct inject_features *f)
+{
+	int sum[HIDDEN] = {0}, straight = 0;
+	double out = 0.0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const int8_t *w = hidden[f->v[i]];
+
+		straight += direct[f->v[i]];
+		for (unsigned k = 0; k < HIDDEN; k++)
+			sum[k] += w[k];
+	}
+	for (unsigned k = 0; k < HIDDEN; k++) {
+		double h = sum[k] * hidden_scale[k] + hidden_bias[k];
+
+		out += h > 0.0 ? h * hidden_out[k] : 0.0;
+	}
+	return out + straight * DIRECT_SCALE + WEIGHT_BIAS - SCORE_SUSPICIOUS;
+}
+
+static int sum_bits(const int8_t *w, uint64_t bits)
 {
 	int sum = 0;
 
-	for (size_t i = 0; i < f->n; i++)
-		sum += weights[f->v[i]];
-	return sum * WEIGHT_SCALE + WEIGHT_BIAS - SCORE_SUSPICIOUS;
+	for (; bits; bits &= bits - 1)
+		sum += w[__builtin_ctzll(bits)];
+	return sum;
+}
+
+bool inject_gate(const struct inject_sentences *all, size_t i)
+{
+	const struct inject_sentence *s = &all->v[i];
+	int own = sum_bits(gate[0], s->classes) + (s->command ? GATE_COMMAND : 0);
+
+	return own >= GATE_MIN - GATE_NEAR_MOST &&
+	       own + sum_bits(gate[1], inject_near(all, i)) >= GATE_MIN;
 }
 
 /*
@@ -69,15 +100,14 @@ double inject_rules_score(const struct inject_sentences *all, size_t i)
 }
 
 /*
- * The model may doubt a rule, but only so far: what it has never seen looks doubtful to it, and the
- * rules are what was seen.
+ * The model was trained with the rules' say as given, so both add up. It may doubt the surest rules
+ * only so far: what it has never seen looks doubtful to it, and these are what was seen.
  */
 double inject_combine(const struct inject_sentences *all, size_t i, double model, double rules)
 {
-	model -= TALK * (1.0 - inject_meant(all, i));
-	if (rules <= 0.0)
-		return model;
-	return rules + (model > DOUBT_MOST ? model : DOUBT_MOST);
+	if (all->v[i].strong && model < DOUBT_MOST)
+		model = DOUBT_MOST;
+	return model + (rules > 0.0 ? rules : 0.0) - TALK * (1.0 - inject_meant(all, i));
 }
 
 double inject_confidence(double score)

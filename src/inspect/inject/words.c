@@ -78,14 +78,14 @@ static char unleet(char c)
 /* A word with digits for letters, when it then is one of those that matter. */
 static uint64_t leet(const char *p, size_t n)
 {
-	uint32_t h = INJECT_HASH_INIT;
+	char plain[24] = "";
 	uint64_t c;
 
 	if (n > 16 || n < 5)
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		h = inject_hash(h, (unsigned char)unleet(p[i]));
-	c = look_up(h);
+		plain[i] = unleet(p[i]);
+	c = look_up(inject_hash(plain, n));
 	return c & LEET_CLASSES ? c | BIT(LEX_LEET) : 0;
 }
 
@@ -109,7 +109,8 @@ static bool is_target(const char *p, size_t n, const char *end, unsigned flags)
 	dot = memrchr(p, '.', n); /* there is one */
 	len = n - (size_t)(dot - p);
 	for (size_t i = 0; len < sizeof(ends[0]) && i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (!strncasecmp(dot, ends[i], len) && !ends[i][len])
+		if ((dot[1] | 0x20) == ends[i][1] && !ends[i][len] &&
+			!strncasecmp(dot, ends[i], len))
 			return true;
 	return n > 4 && !strncasecmp(p, "www.", 4);
 }
@@ -164,26 +165,24 @@ static inline __attribute__((always_inline)) size_t word_at(
 {
 	const unsigned char *p = (const unsigned char *)text + at, *q = p;
 	const unsigned char *end = (const unsigned char *)text + len;
-	uint32_t h = INJECT_HASH_INIT, stem = 0;
-	unsigned flags = 0, first = kind[*p];
+	unsigned flags = 0, first = kind[*p], k;
+	size_t stem = 0;
+	uint32_t h;
 
-	/* all letters are alike in the hash; the first byte may be a dot, its case tells nothing */
-	h = inject_hash(h, (unsigned char)(*q++ | (first & C_UPPER) << 4));
-	for (; q < end; q++) {
-		unsigned k = kind[*q];
-
-		if (!k)
+	/* the first byte may be a dot, its case tells nothing; text ends with NUL, which is no word
+	 */
+	for (q++;; q++) {
+		for (; (k = kind[*q]) & C_STARTS; q++)
+			flags |= k;
+		if (__builtin_expect(!(k & C_INNER), 1) || q + 1 >= end || !(kind[q[1]] & C_STARTS))
 			break;
-		if (__builtin_expect(k & C_INNER, 0)) {
-			if (q + 1 == end || !(kind[q[1]] & C_STARTS))
-				break;
-			stem = k == C_QUOTE ? h : stem;
-		}
+		stem = k == C_QUOTE ? (size_t)(q - p) : stem;
 		flags |= k;
-		h = inject_hash(h, (unsigned char)(*q | (k & C_UPPER) << 4));
 	}
+	q = q < end ? q : end;
+	h = inject_hash(text + at, (size_t)(q - p));
 	if (stem && q[-1] == 's' && q[-2] == '\'' && !look_up(h))
-		h = stem;
+		h = inject_hash(text + at, stem);
 	w->start = (uint32_t)at;
 	w->end = (uint32_t)(at + (size_t)(q - p));
 	w->hash = h;
@@ -213,30 +212,35 @@ static inline bool word_starts(const char *text, size_t at, size_t len)
 #define D_CLAUSE (1u << 0) /* a clause may start behind it */
 #define D_STOP   (1u << 1) /* a sentence may end with it */
 #define D_APART  (1u << 2) /* a line that starts with it is no continuation */
+#define D_OPENS  (1u << 3) /* a value stands behind it */
+#define D_VALUE  (1u << 4) /* a value ends before it */
+#define D_AFTER  (1u << 5) /* a full stop before it ends the sentence */
 static const unsigned char divides[256] = {
 	[0] = D_APART,
-	['\n'] = D_CLAUSE | D_STOP | D_APART,
+	[' '] = D_AFTER,
+	['\n'] = D_CLAUSE | D_STOP | D_APART | D_AFTER,
 	['-'] = D_CLAUSE | D_APART,
-	['*'] = D_CLAUSE | D_APART,
-	['"'] = D_CLAUSE | D_STOP | D_APART,
-	['\''] = D_CLAUSE | D_STOP | D_APART,
+	['*'] = D_CLAUSE | D_APART | D_AFTER,
+	['"'] = D_CLAUSE | D_STOP | D_APART | D_AFTER,
+	['\''] = D_CLAUSE | D_STOP | D_APART | D_AFTER,
 	['!'] = D_CLAUSE | D_STOP,
 	['.'] = D_STOP,
 	['?'] = D_STOP,
 	['|'] = D_STOP | D_APART,
-	[':'] = D_CLAUSE | D_APART,
-	[','] = D_CLAUSE,
+	[':'] = D_CLAUSE | D_APART | D_OPENS | D_VALUE,
+	[','] = D_CLAUSE | D_OPENS | D_VALUE,
 	[';'] = D_CLAUSE,
-	['('] = D_CLAUSE,
+	['('] = D_CLAUSE | D_OPENS,
+	[')'] = D_AFTER,
 	['>'] = D_CLAUSE,
 	['+'] = D_APART,
 	['<'] = D_APART,
-	['{'] = D_APART,
-	['}'] = D_APART,
-	['['] = D_APART,
-	[']'] = D_APART,
-	['='] = D_APART,
-	['A' ... 'Z'] = D_APART,
+	['{'] = D_APART | D_OPENS,
+	['}'] = D_APART | D_VALUE | D_AFTER,
+	['['] = D_APART | D_OPENS,
+	[']'] = D_APART | D_VALUE | D_AFTER,
+	['='] = D_APART | D_OPENS,
+	['A' ... 'Z'] = D_APART | D_AFTER,
 	['0' ... '9'] = D_APART,
 };
 
@@ -251,7 +255,7 @@ static bool opens(const char *text, size_t at)
 {
 	while (at && text[at - 1] == ' ')
 		at--;
-	return at && strchr(",:[{(=", text[at - 1]);
+	return at && divides[(unsigned char)text[at - 1]] & D_OPENS;
 }
 
 /* Whether the D_STOP at `at` ends a sentence. */
@@ -264,8 +268,8 @@ static bool ends(const char *text, size_t at, size_t len)
 	if (c == '|')
 		return true;
 	if (c == '"' || c == '\'')
-		return strchr(",}]:", next) || opens(text, at);
-	return strchr(" \n\"')]}*", next) || (next >= 'A' && next <= 'Z');
+		return !next || divides[(unsigned char)next] & D_VALUE || opens(text, at);
+	return !next || divides[(unsigned char)next] & D_AFTER;
 }
 
 static inline void count(struct inject_sentences *all, struct inject_sentence *s,
@@ -282,6 +286,7 @@ static inline void count(struct inject_sentences *all, struct inject_sentence *s
 	if (w->clause && c & ACTIONS && s->n_words <= 4)
 		s->command = true;
 	all->about += c >> LEX_ABOUT & 1;
+	all->dev += c >> LEX_DEV & 1;
 	all->you += x->last >> LEX_YOU & 1;
 	all->agent += x->last >> LEX_AGENT & 1;
 	s->n_turned = (uint8_t)(s->n_turned + (c >> LEX_TURNED & 1));
@@ -356,6 +361,7 @@ static void add(struct split *p)
 		*v = *s;
 		p->out->words += s->n_words;
 		p->out->commands += s->command;
+		p->out->bullets += s->bullet;
 		if (s->n_turned > 1)
 			hint(p, s->start, s->end, HINT_TURNED);
 		if (s->n_reversed > 1)
@@ -388,6 +394,10 @@ int inject_split(struct bawn_arena *a, const struct inject_text *t, struct injec
 			continue;
 		}
 		d = divides[(unsigned char)t->text[i]];
+		if (__builtin_expect(!(d & (D_CLAUSE | D_STOP)), 1)) {
+			i++;
+			continue;
+		}
 		p.x.clause |= d & D_CLAUSE;
 		if (d & D_STOP && p.s.n_words && ends(t->text, i, t->len)) {
 			p.s.end = (uint32_t)i + 1;
