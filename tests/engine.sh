@@ -70,7 +70,7 @@ stop_daemon() {
 	kill -9 "$pid" 2>/dev/null
 	# what a daemon that was killed leaves: processes that name our directory, and mounts in it
 	for p in /proc/[0-9]*; do
-		case $(tr '\0' ' ' <"$p/cmdline" 2>/dev/null) in
+		case $({ tr "\0" " " <"$p/cmdline"; } 2>/dev/null) in
 		*"containerd"*" $1/docker/exec/"*) kill -9 "${p#/proc/}" 2>/dev/null ;;
 		esac
 	done

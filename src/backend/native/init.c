@@ -565,10 +565,44 @@ static void give_up(struct state *s)
 	finish(s);
 }
 
+/* What no mount limits as a whole. */
+static uint64_t scratch_usage(const struct state *s)
+{
+	if (s->in->scratch)
+		return bawn_scratch_usage(s->in->scratch, s->plan->limits.disk);
+	return s->plan->tier == BAWN_TIER_NEAR || s->plan->tier == BAWN_TIER_FAR
+		       ? bawn_wall_outer_scratch(s->plan)
+		       : 0;
+}
+
+static int look(struct state *s)
+{
+	struct bawn_init_msg msg = {.kind = BAWN_EV_LIMIT};
+	int next = -1;
+
+	if (!s->meter)
+		return -1;
+	msg.control = bawn_meter_look(s->meter, &next);
+	if (!msg.control && bawn_now_ms() >= s->next_usage) {
+		if (scratch_usage(s) > s->plan->limits.disk)
+			msg.control = BAWN_CTL_LIMIT_DISK;
+		s->next_usage = bawn_now_ms() + 250;
+	}
+	if (!msg.control)
+		return next;
+	tell(s, &msg);
+	finish(s);
+}
+
 static void tell_exit(struct state *s, int status)
 {
 	struct bawn_init_msg msg = {.kind = BAWN_EV_EXITED, .status = status};
+	siginfo_t left = {0};
 
+	/* who could not fork any more has left the others behind, and that is why it ended */
+	if (s->todo & BAWN_CTL_LIMIT_PROCESSES &&
+		waitid(P_ALL, 0, &left, WEXITED | WNOHANG | WNOWAIT) == 0)
+		(void)look(s);
 	if (s->meter)
 		bawn_meter_usage(s->meter, &msg.usage.cpu_us, &msg.usage.memory_peak);
 	tell(s, &msg);
@@ -599,35 +633,6 @@ static void obey(struct state *s)
 		finish(s);
 	if (order.signo > 0)
 		(void)kill(-s->pid, order.signo);
-}
-
-/* What no mount limits as a whole. */
-static uint64_t scratch_usage(const struct state *s)
-{
-	if (s->in->scratch)
-		return bawn_scratch_usage(s->in->scratch, s->plan->limits.disk);
-	return s->plan->tier == BAWN_TIER_NEAR || s->plan->tier == BAWN_TIER_FAR
-		       ? bawn_wall_outer_scratch(s->plan)
-		       : 0;
-}
-
-static int look(struct state *s)
-{
-	struct bawn_init_msg msg = {.kind = BAWN_EV_LIMIT};
-	int next = -1;
-
-	if (!s->meter)
-		return -1;
-	msg.control = bawn_meter_look(s->meter, &next);
-	if (!msg.control && bawn_now_ms() >= s->next_usage) {
-		if (scratch_usage(s) > s->plan->limits.disk)
-			msg.control = BAWN_CTL_LIMIT_DISK;
-		s->next_usage = bawn_now_ms() + 250;
-	}
-	if (!msg.control)
-		return next;
-	tell(s, &msg);
-	finish(s);
 }
 
 static void stay(struct state *s) __attribute__((noreturn));
