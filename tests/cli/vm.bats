@@ -170,3 +170,9 @@ check_workspace() {
 	[ "$(cat in)" = after ]
 	[[ $stderr == *"Read-only file system"* ]]
 }
+
+@test "qemu: a machine that ends does not take along what it still had to send" {
+	need_vm
+	run -0 bawn run -q --backend qemu -- sh -c 'i=0; while [ $i -lt 8000 ]; do : >f$i; i=$((i+1)); done'
+	[ "$(ls | wc -l)" -eq 8000 ]
+}

@@ -53,7 +53,7 @@ enum bawn_frame_type {
 				 BAWN_FRAME_GONE: nobody reads it any more */
 	BAWN_FRAME_SIGNAL,    /* → argument: the signal; SIGKILL ends everything but the bridge */
 	BAWN_FRAME_EVENT,     /* ← struct bawn_frame_event */
-	BAWN_FRAME_DONE,      /* ← the last one */
+	BAWN_FRAME_DONE,      /* ← the last one; the host then closes the stream */
 	_BAWN_FRAME_TYPES,
 };
 

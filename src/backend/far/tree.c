@@ -324,6 +324,12 @@ static int look_at(const struct look *l, const char *name, struct bawn_error *er
 	return 0;
 }
 
+/* Neither goes over; some kernels do not even let us look at those of the host. */
+static bool is_special(unsigned char type)
+{
+	return type == DT_FIFO || type == DT_SOCK || type == DT_CHR || type == DT_BLK;
+}
+
 int bawn_tree_expand(
 	struct bawn_tree *t, size_t i, bawn_tree_wanted_fn *wanted, struct bawn_error *err)
 {
@@ -349,7 +355,8 @@ int bawn_tree_expand(
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
 	}
 	while (r == 0 && (e = readdir(d))) /* NOLINT(concurrency-mt-unsafe): its own stream */
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+			!is_special(e->d_type))
 			r = look_at(&l, e->d_name, err);
 	(void)closedir(d);
 	return r;

@@ -449,6 +449,16 @@ static int prepare(struct bridge *b, struct bawn_error *err)
 	return r < 0 ? r : await_init(b, err);
 }
 
+/* A machine that ends takes along what its devices still hold: the host closes the stream when it
+ * has everything. */
+static void await_close(struct bridge *b)
+{
+	struct bawn_frame f;
+
+	while (next_frame(b, &f) == 0)
+		;
+}
+
 int bawn_bridge_main(const struct bawn_bridge *b)
 {
 	struct bridge s = {.b = b, .sock = -1, .stdio = {-1, -1, -1}};
@@ -472,5 +482,8 @@ int bawn_bridge_main(const struct bawn_bridge *b)
 	if (bawn_arrival_return(&s.files, &s.out, flush, &s, &err) < 0)
 		return FAILED;
 	bawn_frame_put(&s.out, BAWN_FRAME_DONE, 0, NULL, 0);
-	return flush(&s, &s.out) < 0 ? FAILED : 0;
+	if (flush(&s, &s.out) < 0)
+		return FAILED;
+	await_close(&s);
+	return 0;
 }

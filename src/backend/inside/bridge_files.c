@@ -268,8 +268,25 @@ static bool is_same(const struct bawn_node *was, const struct bawn_node *now)
 	       (!was->ino || (was->ino == now->ino && was->dev == now->dev));
 }
 
-/* Children before their parents. */
-static int send_deletions(struct leaving *l)
+/* Something else than a directory is now where the directory was that `path` is or was in. */
+static bool is_replaced(const struct leaving *l, const struct bawn_node *was)
+{
+	for (size_t n = 0;; n++) {
+		const struct bawn_node *now;
+
+		if (was->path[n] && was->path[n] != '/')
+			continue;
+		now = n ? bawn_tree_find(&l->now, was->root, was->path, n) : NULL;
+		if (now && (was->path[n] ? now->kind != BAWN_ENTRY_DIR : now->kind != was->kind))
+			return true;
+		if (!was->path[n])
+			return false;
+	}
+}
+
+/* Children before their parents. What makes room for something else goes first, the rest last: what
+ * was only moved is never nowhere, should the rest not get through. */
+static int send_deletions(struct leaving *l, bool for_room)
 {
 	int r = 0;
 
@@ -284,6 +301,8 @@ static int send_deletions(struct leaving *l)
 		now = bawn_tree_find(&l->now, was->root, was->path, strlen(was->path));
 		if (now && (now->kind == was->kind ||
 				   (now->kind != BAWN_ENTRY_DIR && was->kind != BAWN_ENTRY_DIR)))
+			continue;
+		if (is_replaced(l, was) != for_room)
 			continue;
 		put(l, was, BAWN_ENTRY_DELETE, NULL, 0);
 		r = sent(l, false);
@@ -362,6 +381,8 @@ static int send_changes(struct leaving *l)
 		if (r == 0)
 			r = sent(l, false);
 	}
+	if (r == 0)
+		r = send_deletions(l, false);
 	/* modes of directories last: what is in them has to get there first */
 	for (size_t i = l->now.n; r == 0 && i-- > 0;)
 		if (l->now.v[i].seen && l->now.v[i].kind == BAWN_ENTRY_DIR && *l->now.v[i].path)
@@ -383,7 +404,7 @@ int bawn_arrival_return(struct bawn_arrival *a, struct bawn_buf *out,
 		bawn_tree_done(&l.now);
 		return r;
 	}
-	r = send_deletions(&l);
+	r = send_deletions(&l, true);
 	if (r == 0)
 		r = send_changes(&l);
 	bawn_tree_done(&l.now);

@@ -115,6 +115,59 @@ TEST(there_and_back_with_all_kinds_of_changes)
 	end();
 }
 
+/* Should the stream break, what was moved is there under one name at least. */
+TEST(what_was_moved_arrives_before_it_goes)
+{
+	struct inside i = {0};
+	struct bawn_error err = {0};
+	struct bawn_buf out = {0};
+	struct bawn_frame_reader r;
+	struct bawn_frame f;
+	struct bawn_entry e;
+	size_t fed, n = 0, arrived = 0, gone = 0;
+
+	begin();
+	mounts[0].dst = copy;
+	go_in(&i);
+	ASSERT_EQ(rename(at(copy, "dir"), at(copy, "moved")), 0);
+	ASSERT_EQ(bawn_arrival_return(&i.a, &out, keep, &i, &err), 0);
+	ASSERT_EQ(bawn_frame_reader_init(&r, false), 0);
+	fed = bawn_frame_feed(&r, i.back.data, i.back.len);
+	ASSERT_EQ(fed, i.back.len);
+	while (bawn_frame_next(&r, &f) > 0) {
+		n++;
+		if (bawn_entry_get(&f, &e) < 0)
+			continue;
+		if (e.kind == BAWN_ENTRY_FILE && e.path_len == strlen("moved/in"))
+			arrived = n;
+		if (e.kind == BAWN_ENTRY_DELETE && !gone)
+			gone = n;
+	}
+	ASSERT_TRUE(arrived && gone);
+	ASSERT_TRUE(arrived < gone);
+	bawn_frame_reader_done(&r);
+	bawn_buf_done(&i.back);
+	end();
+}
+
+TEST(special_files_are_passed_over)
+{
+	struct inside i = {0};
+
+	begin();
+	mounts[0].dst = copy;
+	ASSERT_EQ(mkfifo(at(ws, "fifo"), 0644), 0);
+	go_in(&i);
+	ASSERT_EQ(mkfifo(at(copy, "other"), 0644), 0);
+	ASSERT_EQ(unlink(at(copy, "file")), 0);
+	come_back(&i);
+	ASSERT_EQ(reports, 0);
+	ASSERT_TRUE(S_ISFIFO(mode_of("fifo")));
+	ASSERT_EQ(mode_of("other"), 0);
+	ASSERT_EQ(mode_of("file"), 0);
+	end();
+}
+
 TEST(denied_paths_do_not_go_in)
 {
 	struct inside i = {0};
