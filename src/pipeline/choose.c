@@ -39,6 +39,12 @@ static enum bawn_level wanted_level(const struct bawn_policy *p)
 	return level;
 }
 
+/* Asked for with this very command. In a file it is a setting for the backends that have images. */
+static bool wants_image(const struct bawn_policy *p)
+{
+	return bawn_policy_by_flag(p, "--image");
+}
+
 static bool too_weak(const struct bawn_policy *p, const struct bawn_backend *be)
 {
 	return p->isolation == BAWN_ISO_ENHANCED && be->tier == BAWN_TIER_LANDLOCK;
@@ -76,6 +82,10 @@ static int choose_named(const struct bawn_backend *(*at)(size_t), const struct b
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"backend '%s' has no namespaces, but the policy asks for isolation 'enhanced'; nothing was run",
 			be->name);
+	if (wants_image(p) && be->image != BAWN_IMAGE_CONTAINER)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"backend '%s' has no use for the image '%s' (--image); docker, podman and gvisor have; nothing was run",
+			be->name, p->docker_image);
 	ret->v[ret->n++] = be;
 	ret->named = true;
 	ret->reason = "named by the policy";
@@ -89,7 +99,8 @@ static void add_levels(const struct bawn_backend *(*at)(size_t), const struct ba
 	const struct bawn_backend *be;
 
 	for (size_t i = 0; (be = at(i)) && ret->n < BAWN_CHOICES_MAX; i++)
-		if (be->level >= low && be->level <= high && !be->foreign && !too_weak(p, be))
+		if (be->level >= low && be->level <= high && !be->foreign && !too_weak(p, be) &&
+			(!wants_image(p) || be->image == BAWN_IMAGE_CONTAINER))
 			ret->v[ret->n++] = be;
 }
 
@@ -107,10 +118,13 @@ int bawn_choose_among(const struct bawn_backend *(*at)(size_t), const struct baw
 	struct bawn_choices *ret, struct bawn_error *err)
 {
 	*ret = (struct bawn_choices){.level = wanted_level(p)};
+	if (wants_image(p) && !*p->docker_image)
+		return bawn_fail(err, BAWN_ERR_CALL, -EINVAL, "--image names no image");
 	if (!is_auto(p))
 		return choose_named(at, p, ret, err);
 	if (ret->level == BAWN_LEVEL_NONE) {
 		choose_none(at, ret);
+		ret->n = wants_image(p) ? 0 : ret->n;
 	} else if (p->prefer == BAWN_PREFER_STRONGEST) {
 		ret->reason = "strongest here that meets every demanded control";
 		add_levels(at, p, ret->level, BAWN_LEVEL_VM, ret);
@@ -119,6 +133,10 @@ int bawn_choose_among(const struct bawn_backend *(*at)(size_t), const struct baw
 		for (enum bawn_level l = ret->level; l <= BAWN_LEVEL_VM; l++)
 			add_levels(at, p, l, l, ret);
 	}
+	if (!ret->n && wants_image(p))
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"no backend of level '%s' has a use for the image '%s' (--image); nothing was run",
+			bawn_level_name(ret->level), p->docker_image);
 	if (!ret->n)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"no backend of level '%s' is part of this build; nothing was run",

@@ -185,6 +185,9 @@ int bawn_policy_show(const struct bawn_policy *p, bool json, struct bawn_buf *ou
 /* A commented policy.yaml with every setting at its default. */
 int bawn_policy_template(struct bawn_buf *out);
 
+/* Whether the value of a setting comes from this flag ("--image"). */
+bool bawn_policy_by_flag(const struct bawn_policy *p, const char *flag);
+
 /* The value of a setting with a free name ("tools.Bash.suspicious_threshold"), NULL if nobody set
  * it. */
 const char *bawn_policy_named(const struct bawn_policy *p, const char *key);

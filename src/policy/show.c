@@ -393,3 +393,11 @@ int bawn_policy_template(struct bawn_buf *out)
 	put_lines(out, NULL, &ls, template_line);
 	return out->failed;
 }
+
+bool bawn_policy_by_flag(const struct bawn_policy *p, const char *flag)
+{
+	for (size_t i = 0; p->origins && i < BAWN_FIELD_COUNT; i++)
+		if (p->origins[i].file && !strcmp(p->origins[i].file, flag))
+			return true;
+	return false;
+}

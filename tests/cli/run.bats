@@ -271,3 +271,13 @@ load common
 	run -0 --separate-stderr bawn run --level none -- true
 	[[ $stderr == *"NOT CONFINED"* ]]
 }
+
+@test "an image is for backends that have images" {
+	for args in "--backend native" "--backend bwrap" "--backend qemu" "--isolation maximum" "--level none"; do
+		run --separate-stderr -125 bawn run $args --image some:1 -- touch ran
+		[[ $stderr == *"'some:1'"*--image*"nothing was run"* ]]
+	done
+	run --separate-stderr -125 bawn run --image "" -- touch ran
+	[[ $stderr == *"--image names no image"* ]]
+	[ ! -e ran ]
+}

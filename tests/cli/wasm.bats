@@ -202,7 +202,7 @@ wasm() {
 		run --separate-stderr -134 wasm -- ./m.wasm trap $how
 		[ -z "$output" ]
 		[ "${#stderr_lines[@]}" -eq 1 ]
-		[[ $stderr == "'./m.wasm' was stopped: "* ]]
+		[[ $stderr == "'./m.wasm' was stopped: "*trap:* ]]
 	done
 }
 

@@ -266,7 +266,8 @@ static int write_bundle(struct bundle *b, struct bawn_error *err)
 	if (r >= 0)
 		r = add_bind(b, &agent, b->job->inside, true, err);
 	if (r >= 0 && json_dump_file(config, path, JSON_COMPACT) < 0)
-		r = bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "cannot write '%s'", path);
+		r = bawn_fail(err, BAWN_ERR_BACKEND, -EIO,
+			"cannot write '%s'; is there room where it is?", path);
 	return r;
 }
 

@@ -204,8 +204,8 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 			"net.egress: network.mode '%s' needs a network namespace, which there is none of without user namespaces; only deny and closed can be enforced",
 			bawn_enum_name("netmode", plan->egress->mode));
 	if (plan->tier == BAWN_TIER_CHROOT && geteuid() != 0)
-		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
-			"only root can build this wall; run bawn as root, or take another backend");
+		return bawn_fail(
+			err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP, "only root can build this wall");
 	n->arena = bawn_arena_new();
 	if (!n->arena)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");

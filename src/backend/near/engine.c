@@ -131,7 +131,9 @@ int bawn_engine_explain(
 			engine);
 	if (says(said, denied))
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
-			"this user may not speak to the %s daemon", engine);
+			"this user may not speak to the %s daemon; take 'podman', or join its group "
+			"('usermod -aG docker USER'), which is as good as root",
+			engine);
 	if (says(said, full))
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOSPC, "the disk of %s is full: %s",
 			engine, words);

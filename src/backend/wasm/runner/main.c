@@ -70,7 +70,7 @@ __attribute__((format(printf, 1, 2), noreturn)) static void die_of_library(const
 static const char *one_line(const struct wt_bytes *msg)
 {
 	static char line[300];
-	const char *end = msg->data + msg->size;
+	const char *end = msg->data + strnlen(msg->data, msg->size); /* some end with a NUL */
 	const char *at = msg->data;
 	size_t n = 0;
 
