@@ -166,17 +166,20 @@ static int send_node(struct bawn_transfer *t, struct bawn_buf *out, struct bawn_
 	return 0;
 }
 
+/* As much as was announced: a file that somebody goes on writing would never end. */
 static void send_chunk(struct bawn_transfer *t, struct bawn_buf *out)
 {
+	off_t size = (off_t)t->tree.v[t->at - 1].size;
 	off_t data = lseek(t->file, t->offset, SEEK_DATA);
 	uint64_t at;
 	ssize_t n = -1;
 
-	if (data >= 0) {
+	if (data < 0 && errno != ENXIO) /* a file system without holes */
+		data = t->offset;
+	if (data >= 0 && data < size) {
 		t->offset = data;
-		n = pread(t->file, t->chunk + 8, CHUNK, data);
-	} else if (errno != ENXIO) { /* a file system without holes */
-		n = pread(t->file, t->chunk + 8, CHUNK, t->offset);
+		n = pread(t->file, t->chunk + 8,
+			size - data < (off_t)CHUNK ? (size_t)(size - data) : CHUNK, data);
 	}
 	if (n <= 0) {
 		(void)close(TAKE_FD(t->file));

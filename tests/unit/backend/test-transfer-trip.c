@@ -216,3 +216,29 @@ TEST(long_names_and_large_files)
 	ASSERT_EQ(st.st_size, 3000000);
 	end();
 }
+
+TEST(a_file_that_grows_is_sent_as_long_as_it_was)
+{
+	static char block[100000] = {1};
+	struct bawn_buf out = {0};
+	struct bawn_error err = {0};
+	size_t sent = 0;
+	int more = 1;
+
+	begin();
+	ASSERT_EQ(truncate(at(ws, "file"), 0), 0);
+	_cleanup_close_ int fd = open(at(ws, "file"), O_WRONLY | O_APPEND | O_CLOEXEC);
+	ASSERT_EQ(bawn_write_all(fd, block, sizeof(block)), 0);
+	ASSERT_EQ(bawn_transfer_new(&plan, false, report, NULL, &t, &err), 0);
+	for (int i = 0; i < 100 && more > 0; i++) {
+		more = bawn_transfer_send(t, &out, 1, &err);
+		if (out.len > 50000)
+			ASSERT_EQ(bawn_write_all(fd, block, sizeof(block)), 0);
+		sent += out.len;
+		out.len = 0;
+	}
+	ASSERT_EQ(more, 0);
+	ASSERT_TRUE(sent > sizeof(block) && sent < sizeof(block) * 2);
+	bawn_buf_done(&out);
+	end();
+}
