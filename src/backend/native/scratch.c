@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -165,8 +166,9 @@ int bawn_keeper_start(const char *path, const char *const *clean, struct bawn_sc
 	int fds[2];
 	pid_t pid;
 
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a pipe: %m");
+	/* not a pipe: writing to a keeper that is no more must not end us */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a socket pair: %m");
 	pid = fork();
 	if (pid == 0) {
 		(void)close(fds[1]);
@@ -193,7 +195,7 @@ int bawn_scratch_make(const char *path, struct bawn_scratch *ret, struct bawn_er
 void bawn_keeper_dismiss(struct bawn_scratch *s)
 {
 	if (s->pipe >= 0)
-		(void)!write(s->pipe, "", 1);
+		(void)send(s->pipe, "", 1, MSG_NOSIGNAL);
 	bawn_scratch_done(s);
 }
 
