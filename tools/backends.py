@@ -35,7 +35,8 @@ def bare(build, tree):
         "bwrap": ("`bwrap --unshare-all`", ["bwrap", "--unshare-all", *SYSTEM, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "/bin/true"]),
         "chroot": ("`unshare … chroot /`", ["unshare", "--mount", "--pid", "--fork", "--net", "--ipc", "--uts", "chroot", "/", "/bin/true"]),
         "docker": ("`docker run`", ["docker", "run", "--rm", "--network", "none", "--read-only", "bawn-test/busybox:1", "/bin/true"]),
-        "podman": ("`podman run`", ["podman", "run", "--rm", "--network", "none", "--cgroups=disabled", "--read-only", "--rootfs", tree, "/bin/true"]),
+        "podman": ("`podman run`", ["podman", "--runtime", "runc", "run", "--rm", "--network", "none", "--ulimit", "nofile=1024:1024", "--ulimit",
+                                         "nproc=1024:1024", "--read-only", "--rootfs", tree, "/bin/true"]),
         "gvisor": ("`runsc do`", [*RUNSC, "do", "/bin/true"]),
         "qemu": ("`qemu` until the kernel has no root", [
             "qemu-system-x86_64", "-M", "microvm,accel=tcg", "-m", "256", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
