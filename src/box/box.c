@@ -298,13 +298,29 @@ int bawn_box_usable(struct bawn_arena *a, const struct bawn_box *b, struct bawn_
 	return 0;
 }
 
+/* The engine's words about a container that it does not have help nobody. */
+static int say_gone(struct bawn_box *b, int r, struct bawn_error *err)
+{
+	struct bawn_box *const one[] = {b};
+	const char *state = "";
+
+	if (r >= 0)
+		return r;
+	bawn_box_states(one, 1, &state);
+	if (strcmp(state, "gone") != 0)
+		return r;
+	return bawn_fail(err, BAWN_ERR_BACKEND, -ENOENT,
+		"its container is gone; 'bawn box rm %s' forgets it, 'bawn box create' makes a new one",
+		b->name);
+}
+
 int bawn_box_start(struct bawn_arena *a, struct bawn_box *b, struct bawn_error *err)
 {
 	const char *const words[] = {"start", b->container, NULL};
 	int r = bawn_box_usable(a, b, err);
 
 	if (r >= 0)
-		r = box_engine(b->engine, words, NULL, err);
+		r = say_gone(b, box_engine(b->engine, words, NULL, err), err);
 	return r < 0 ? bawn_error_wrap(err, "box '%s'", b->name) : 0;
 }
 
@@ -313,7 +329,7 @@ int bawn_box_stop(struct bawn_box *b, struct bawn_error *err)
 	/* its own process waits for nothing; what runs in it has no claim to a last word */
 	const char *const words[] = {"kill", b->container, NULL};
 	bool runs = false;
-	int r = is_running(b, &runs, err);
+	int r = say_gone(b, is_running(b, &runs, err), err);
 
 	if (r >= 0 && runs)
 		r = box_engine(b->engine, words, NULL, err);

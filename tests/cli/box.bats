@@ -277,3 +277,16 @@ container() {
 	run --separate-stderr -2 bawn box cleanup --older-than soon
 	nothing_left
 }
+
+@test "a container that somebody else removed: what to do is said" {
+	need_engine
+	bawn box create one
+	docker rm -f "$(container one)" >/dev/null
+	run --separate-stderr -1 bawn box start one
+	[[ $stderr == *"'one'"*"is gone"*"bawn box rm one"* ]]
+	run --separate-stderr -1 bawn box stop one
+	[[ $stderr == *"is gone"* ]]
+	bawn box rm one
+	run -0 bawn box list
+	[[ $output != *one* ]]
+}
