@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -612,13 +613,14 @@ static void await_or_kill(pid_t pid, int timeout_ms)
 
 void bawn_near_version(const char *program, char *dst, size_t size)
 {
-	char option[] = "--version";
-	char *const argv[] = {(char *)(uintptr_t)program, option, NULL};
+	char path[PATH_MAX], option[] = "--version";
+	char *const argv[] = {path, option, NULL};
 	_cleanup_close_ int out = memfd_create("version", MFD_CLOEXEC);
 	posix_spawn_file_actions_t files;
 	pid_t pid = 0;
 	ssize_t n;
 
+	(void)snprintf(path, sizeof(path), "%s", program);
 	if (out < 0 || posix_spawn_file_actions_init(&files))
 		return;
 	if (posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDWR, 0) == 0 &&
