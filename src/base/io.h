@@ -20,3 +20,6 @@ int bawn_write_all(int fd, const void *data, size_t len);
 int bawn_write_small(int dirfd, const char *path, const char *text);
 int64_t bawn_now_ms(void);   /* CLOCK_BOOTTIME: goes on during suspend, cannot be set */
 uint64_t bawn_wall_us(void); /* CLOCK_REALTIME, for records only */
+/* Wait until the process behind a pidfd has ended: 1, 0 if it has not in time (-1: for ever), or -1
+ * with errno. */
+int bawn_pidfd_await(int pidfd, int timeout_ms);

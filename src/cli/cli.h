@@ -185,6 +185,8 @@ void cli_size(struct bawn_buf *b, uint64_t bytes); /* "4 GiB", "unlimited" */
 void cli_msec(struct bawn_buf *b, uint64_t ms);    /* "10 min" */
 /* A JSON string or null. */
 void cli_json_str(struct bawn_buf *b, const char *s);
+/* A member with a text; "" is null like NULL. */
+void cli_json_text(struct bawn_buf *b, const char *key, const char *value);
 /* "name": before a value, with the comma that the place needs. */
 void cli_json_key(struct bawn_buf *b, const char *name);
 /* The comma that a further element needs. */

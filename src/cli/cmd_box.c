@@ -40,22 +40,16 @@ static void json_time(struct bawn_buf *b, const char *key, uint64_t us)
 	bawn_buf_puts(b, "\"");
 }
 
-static void json_text(struct bawn_buf *b, const char *key, const char *value)
-{
-	cli_json_key(b, key);
-	cli_json_str(b, value && *value ? value : NULL);
-}
-
 static void put_box_json(struct bawn_buf *b, const struct bawn_box *box, const char *state)
 {
-	json_text(b, "name", box->name);
-	json_text(b, "state", state);
-	json_text(b, "engine", box->engine);
-	json_text(b, "container", box->container);
-	json_text(b, "image", box->image);
-	json_text(b, "image_id", box->image_id);
-	json_text(b, "dockerfile", box->dockerfile);
-	json_text(b, "project", box->project);
+	cli_json_text(b, "name", box->name);
+	cli_json_text(b, "state", state);
+	cli_json_text(b, "engine", box->engine);
+	cli_json_text(b, "container", box->container);
+	cli_json_text(b, "image", box->image);
+	cli_json_text(b, "image_id", box->image_id);
+	cli_json_text(b, "dockerfile", box->dockerfile);
+	cli_json_text(b, "project", box->project);
 	json_time(b, "created", box->created);
 	json_time(b, "changed", box->changed);
 }
@@ -66,7 +60,7 @@ static void put_box(struct cli *cli, const struct bawn_box *box, const char *sta
 
 	if (cli->json) {
 		bawn_buf_puts(b, "{");
-		json_text(b, "schema", "bawn/box/v1");
+		cli_json_text(b, "schema", "bawn/box/v1");
 		put_box_json(b, box, state);
 		bawn_buf_puts(b, "}\n");
 		return;
@@ -234,7 +228,7 @@ static int list(struct cli *cli, struct bawn_error *err)
 	bawn_box_states(boxes, n, states);
 	if (cli->json) {
 		bawn_buf_puts(b, "{");
-		json_text(b, "schema", "bawn/boxes/v1");
+		cli_json_text(b, "schema", "bawn/boxes/v1");
 		cli_json_key(b, "boxes");
 		bawn_buf_puts(b, "[");
 	}
@@ -331,7 +325,7 @@ static void put_removed(struct cli *cli, const char *const *names, size_t n, int
 
 	if (cli->json) {
 		bawn_buf_puts(b, "{");
-		json_text(b, "schema", "bawn/box-removed/v1");
+		cli_json_text(b, "schema", "bawn/box-removed/v1");
 		cli_json_key(b, "removed");
 		cli_json_list(b, names, n);
 		cli_json_key(b, "leftovers");

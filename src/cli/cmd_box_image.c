@@ -23,12 +23,6 @@ static int options(struct cli *cli, struct bawn_image_options *ret, struct bawn_
 	return 0;
 }
 
-static void text(struct bawn_buf *b, const char *key, const char *value)
-{
-	cli_json_key(b, key);
-	cli_json_str(b, value && *value ? value : NULL);
-}
-
 static void flag(struct bawn_buf *b, const char *key, bool value)
 {
 	cli_json_key(b, key);
@@ -45,11 +39,11 @@ static void put_image(
 		return;
 	}
 	bawn_buf_puts(b, "{");
-	text(b, "schema", "bawn/image/v1");
-	text(b, "image", im->name);
-	text(b, "key", im->key);
-	text(b, "dockerfile", im->dockerfile);
-	text(b, "context", im->context);
+	cli_json_text(b, "schema", "bawn/image/v1");
+	cli_json_text(b, "image", im->name);
+	cli_json_text(b, "key", im->key);
+	cli_json_text(b, "dockerfile", im->dockerfile);
+	cli_json_text(b, "context", im->context);
 	flag(b, "present", im->present);
 	flag(b, "stale", im->stale);
 	flag(b, "built", im->built);

@@ -92,6 +92,12 @@ void cli_json_key(struct bawn_buf *b, const char *name)
 	bawn_buf_add(b, ":", 1);
 }
 
+void cli_json_text(struct bawn_buf *b, const char *key, const char *value)
+{
+	cli_json_key(b, key);
+	cli_json_str(b, value && *value ? value : NULL);
+}
+
 void cli_json_list(struct bawn_buf *b, const char *const *v, size_t n)
 {
 	bawn_buf_add(b, "[", 1);

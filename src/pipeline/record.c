@@ -7,7 +7,7 @@
 
 #include <sys/wait.h>
 
-static void put(struct bawn_buf *b, const char *key, const char *value)
+void bawn_record_text(struct bawn_buf *b, const char *key, const char *value)
 {
 	bawn_buf_printf(b, "%s\"%s\":", b->len ? "," : "", key);
 	(void)bawn_buf_json(b, value, strlen(value));
@@ -28,18 +28,18 @@ static void put_controls(struct bawn_buf *b, const char *key, uint32_t set)
 
 static void put_call(struct bawn_buf *b, const char *event, const struct bawn_result *r)
 {
-	put(b, "event", event);
+	bawn_record_text(b, "event", event);
 	if (r->call) {
-		put(b, "run", r->call->run_id);
-		put(b, "session", r->call->session);
-		put(b, "agent", r->call->agent);
-		put(b, "tool", r->call->tool);
-		put(b, "input_sha256", r->call->input_sha256);
-		put(b, "workspace", r->call->workspace);
+		bawn_record_text(b, "run", r->call->run_id);
+		bawn_record_text(b, "session", r->call->session);
+		bawn_record_text(b, "agent", r->call->agent);
+		bawn_record_text(b, "tool", r->call->tool);
+		bawn_record_text(b, "input_sha256", r->call->input_sha256);
+		bawn_record_text(b, "workspace", r->call->workspace);
 	}
 	if (r->policy)
-		put(b, "policy_sha256", r->policy->digest);
-	put(b, "verdict", bawn_verdict_name(r->verdict.kind));
+		bawn_record_text(b, "policy_sha256", r->policy->digest);
+	bawn_record_text(b, "verdict", bawn_verdict_name(r->verdict.kind));
 	bawn_buf_printf(b, ",\"confidence\":%.3f,\"signals\":[", r->verdict.confidence);
 	for (size_t i = 0; i < r->verdict.findings.n; i++) {
 		bawn_buf_puts(b, i ? "," : "");
@@ -74,21 +74,22 @@ int bawn_record_start(struct bawn_audit *au, const struct bawn_result *r, struct
 
 	put_call(&b, "start", r);
 	if (r->guarded) {
-		put(&b, "action", bawn_decision_name(&r->decision));
-		put(&b, "would", bawn_action_name(r->decision.would));
+		bawn_record_text(&b, "action", bawn_decision_name(&r->decision));
+		bawn_record_text(&b, "would", bawn_action_name(r->decision.would));
 	} else {
-		put(&b, "action", r->plan->demanded & BAWN_CTL_SYSCALLS ? "CONSTRAIN" : "ALLOW");
+		bawn_record_text(&b, "action",
+			r->plan->demanded & BAWN_CTL_SYSCALLS ? "CONSTRAIN" : "ALLOW");
 	}
 	if (r->passed) {
-		put(&b, "adapter", "none");
+		bawn_record_text(&b, "adapter", "none");
 		return append(au, &b, err);
 	}
-	put(&b, "adapter", r->backend);
-	put(&b, "level", r->level);
-	put(&b, "reason", r->reason);
+	bawn_record_text(&b, "adapter", r->backend);
+	bawn_record_text(&b, "level", r->level);
+	bawn_record_text(&b, "reason", r->reason);
 	put_tried(&b, r);
-	put(&b, "walls", r->walls);
-	put(&b, "plan_sha256", r->plan_sha256);
+	bawn_record_text(&b, "walls", r->walls);
+	bawn_record_text(&b, "plan_sha256", r->plan_sha256);
 	put_controls(&b, "demanded", r->demanded);
 	put_controls(&b, "enforced", r->enforced);
 	put_controls(&b, "missing", r->missing);
@@ -100,19 +101,19 @@ int bawn_record_network(struct bawn_audit *au, const struct bawn_result *r,
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
 
-	put(&b, "event", "network");
-	put(&b, "run", r->call->run_id);
-	put(&b, "decision", ev->allowed ? "allow" : "deny");
-	put(&b, "way", ev->way);
-	put(&b, "host", ev->host);
+	bawn_record_text(&b, "event", "network");
+	bawn_record_text(&b, "run", r->call->run_id);
+	bawn_record_text(&b, "decision", ev->allowed ? "allow" : "deny");
+	bawn_record_text(&b, "way", ev->way);
+	bawn_record_text(&b, "host", ev->host);
 	bawn_buf_printf(&b, ",\"port\":%u", ev->port);
 	if (*ev->method)
-		put(&b, "method", ev->method);
+		bawn_record_text(&b, "method", ev->method);
 	if (*ev->address)
-		put(&b, "address", ev->address);
-	put(&b, "rule", ev->rule);
+		bawn_record_text(&b, "address", ev->address);
+	bawn_record_text(&b, "rule", ev->rule);
 	if (*ev->reason)
-		put(&b, "why", ev->reason);
+		bawn_record_text(&b, "why", ev->reason);
 	return append(au, &b, err);
 }
 
@@ -163,11 +164,11 @@ int bawn_record_end(struct bawn_audit *au, const struct bawn_result *r, struct b
 	_cleanup_buf_ struct bawn_buf b = {0};
 	const struct bawn_outcome *o = &r->outcome;
 
-	put(&b, "event", "end");
-	put(&b, "run", r->call->run_id);
-	put(&b, "policy_sha256", r->policy->digest);
-	put(&b, "adapter", r->passed ? "none" : r->backend);
-	put(&b, "outcome",
+	bawn_record_text(&b, "event", "end");
+	bawn_record_text(&b, "run", r->call->run_id);
+	bawn_record_text(&b, "policy_sha256", r->policy->digest);
+	bawn_record_text(&b, "adapter", r->passed ? "none" : r->backend);
+	bawn_record_text(&b, "outcome",
 		o->limit                    ? "limit"
 		: o->exec_errno             ? "not-executed"
 		: !o->exited                ? "killed"
@@ -175,7 +176,7 @@ int bawn_record_end(struct bawn_audit *au, const struct bawn_result *r, struct b
 					    : "signal");
 	bawn_buf_printf(&b, ",\"exit\":%d", bawn_result_exit(r));
 	if (o->limit)
-		put(&b, "limit", bawn_limit_name(o->limit));
+		bawn_record_text(&b, "limit", bawn_limit_name(o->limit));
 	bawn_buf_printf(&b,
 		",\"stdout_bytes\":%" PRIu64 ",\"stderr_bytes\":%" PRIu64 ",\"wall_ms\":%" PRId64
 		",\"cpu_ms\":%" PRIu64 ",\"memory_peak\":%" PRIu64,
@@ -193,13 +194,13 @@ int bawn_record_refusal(struct bawn_audit *au, const struct bawn_result *r, stru
 	bool blocked = r->error.kind == BAWN_ERR_BLOCKED;
 
 	put_call(&b, blocked ? "blocked" : "refused", r);
-	put(&b, "action", "BLOCK");
+	bawn_record_text(&b, "action", "BLOCK");
 	if (r->guarded)
-		put(&b, "would", bawn_action_name(r->decision.would));
+		bawn_record_text(&b, "would", bawn_action_name(r->decision.would));
 	if (r->backend)
-		put(&b, "adapter", r->backend);
+		bawn_record_text(&b, "adapter", r->backend);
 	put_tried(&b, r);
-	put(&b, "error", bawn_errkind_name(r->error.kind));
-	put(&b, "why", r->error.msg);
+	bawn_record_text(&b, "error", bawn_errkind_name(r->error.kind));
+	bawn_record_text(&b, "why", r->error.msg);
 	return append(au, &b, err);
 }

@@ -16,3 +16,5 @@ int bawn_record_network(struct bawn_audit *au, const struct bawn_result *r,
 int bawn_record_end(struct bawn_audit *au, const struct bawn_result *r, struct bawn_error *err);
 /* It did not run: refused or blocked, and why. */
 int bawn_record_refusal(struct bawn_audit *au, const struct bawn_result *r, struct bawn_error *err);
+/* One more member of a record's object: "key":"value", after a comma where one is needed. */
+void bawn_record_text(struct bawn_buf *b, const char *key, const char *value);

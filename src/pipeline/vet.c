@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "call/session.h"
 #include "inspect/inspector.h"
+#include "pipeline/record.h"
 
 /* What this call makes together with those before it. Without a session there is nothing before it.
  */
@@ -123,12 +124,6 @@ int bawn_vetting_all(struct bawn_arena *a, const struct bawn_policy *p,
 	return r;
 }
 
-static void put(struct bawn_buf *b, const char *key, const char *value)
-{
-	bawn_buf_printf(b, "%s\"%s\":", b->len ? "," : "", key);
-	(void)bawn_buf_json(b, value, strlen(value));
-}
-
 int bawn_vetting_record(struct bawn_audit *au, const struct bawn_policy *p,
 	const struct bawn_vetting_input *in, const struct bawn_vetted *done, struct bawn_error *err)
 {
@@ -137,22 +132,22 @@ int bawn_vetting_record(struct bawn_audit *au, const struct bawn_policy *p,
 	char hash[BAWN_HEX_LEN + 1];
 
 	bawn_sha256_hex(done->input, done->input_len, hash);
-	put(&b, "event", done->event);
-	put(&b, "session", in->session);
-	put(&b, "agent", in->agent);
-	put(&b, "tool", in->tool);
-	put(&b, "input_sha256", hash);
-	put(&b, "policy_sha256", p ? p->digest : "");
-	put(&b, "verdict", bawn_verdict_name(v->kind));
+	bawn_record_text(&b, "event", done->event);
+	bawn_record_text(&b, "session", in->session);
+	bawn_record_text(&b, "agent", in->agent);
+	bawn_record_text(&b, "tool", in->tool);
+	bawn_record_text(&b, "input_sha256", hash);
+	bawn_record_text(&b, "policy_sha256", p ? p->digest : "");
+	bawn_record_text(&b, "verdict", bawn_verdict_name(v->kind));
 	bawn_buf_printf(&b, ",\"confidence\":%.3f,\"signals\":[", v->confidence);
 	for (size_t i = 0; i < v->findings.n; i++) {
 		bawn_buf_puts(&b, i ? "," : "");
 		(void)bawn_buf_json(&b, v->findings.v[i].rule, strlen(v->findings.v[i].rule));
 	}
 	bawn_buf_puts(&b, "]");
-	put(&b, "action", bawn_decision_name(done->decision));
-	put(&b, "would", bawn_action_name(done->decision->would));
-	put(&b, "outcome", done->outcome);
+	bawn_record_text(&b, "action", bawn_decision_name(done->decision));
+	bawn_record_text(&b, "would", bawn_action_name(done->decision->would));
+	bawn_record_text(&b, "outcome", done->outcome);
 	if (b.failed)
 		return bawn_fail(err, BAWN_ERR_AUDIT, b.failed, "cannot build the audit record");
 	return bawn_audit_append(au, b.data, err);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "backend/native/seccomp.h"
 #include "backend/near/near.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/libexec.h"
 #include "base/sys.h"
 
@@ -241,16 +241,10 @@ void bawn_far_usage(struct bawn_instance *in, struct bawn_usage *ret)
 /* The pump ends everything at once when it hears nothing any more; one that does not is ended. */
 static void end_pump(struct bawn_far *f)
 {
-	struct pollfd pfd = {.fd = f->link.pidfd, .events = POLLIN};
-	int r;
-
 	if (f->link.pid <= 0 || f->link.reaped || f->link.pidfd < 0)
 		return;
 	(void)shutdown(f->link.sock, SHUT_RDWR);
-	do
-		r = poll(&pfd, 1, END_MS);
-	while (r < 0 && errno == EINTR);
-	if (r == 0)
+	if (bawn_pidfd_await(f->link.pidfd, END_MS) == 0)
 		(void)bawn_pidfd_send_signal(f->link.pidfd, SIGKILL);
 }
 

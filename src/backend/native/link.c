@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/sys.h"
 
 #define TOOL_MS 5000 /* how long a tool may take to end once nothing is left inside */
@@ -239,18 +240,6 @@ void bawn_link_kill(struct bawn_link *l)
 	(void)bawn_pidfd_send_signal(l->init_fd >= 0 ? l->init_fd : l->pidfd, SIGKILL);
 }
 
-/* 1 once the process has ended, 0 if it has not in time. */
-static int await_end(int pidfd, int timeout_ms)
-{
-	struct pollfd p = {.fd = pidfd, .events = POLLIN};
-	int r;
-
-	do
-		r = poll(&p, 1, timeout_ms);
-	while (r < 0 && errno == EINTR);
-	return r;
-}
-
 /* Until nothing is left: the end of init is the end of its pid namespace. */
 static void reap(struct bawn_link *l)
 {
@@ -260,10 +249,10 @@ static void reap(struct bawn_link *l)
 	if (l->pid <= 0 || l->reaped)
 		return;
 	if (l->init_fd >= 0)
-		(void)await_end(l->init_fd, -1);
+		(void)bawn_pidfd_await(l->init_fd, -1);
 	/* a tool that is killed cannot tidy up behind itself: only when it does not end with init
 	 */
-	if (l->find_init && await_end(l->pidfd, TOOL_MS) == 0)
+	if (l->find_init && bawn_pidfd_await(l->pidfd, TOOL_MS) == 0)
 		(void)bawn_pidfd_send_signal(l->pidfd, SIGKILL);
 	while (wait4(l->pid, &status, 0, &ru) < 0 && errno == EINTR)
 		;

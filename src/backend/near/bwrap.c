@@ -161,21 +161,12 @@ static int bwrap_prepare(struct bawn_instance *in, const struct bawn_plan *plan,
 }
 
 const struct bawn_backend bawn_backend_bwrap = {
-	.abi = BAWN_BACKEND_ABI,
+	BAWN_NEAR_BACKEND,
 	.name = "bwrap",
 	.aliases = "bubblewrap",
 	.summary = "bubblewrap's namespaces, our Landlock and seccomp inside",
-	.level = BAWN_LEVEL_PROCESS,
 	.strength = 50,
-	.tier = BAWN_TIER_NEAR,
 	.program = "bwrap",
-	.instance_size = sizeof(struct bawn_near),
 	.probe = bwrap_probe,
 	.prepare = bwrap_prepare,
-	.await = bawn_near_await,
-	.start = bawn_near_start,
-	.event = bawn_near_event,
-	.signal = bawn_near_signal,
-	.usage = bawn_near_usage,
-	.destroy = bawn_near_destroy,
 };

@@ -565,13 +565,10 @@ void bawn_near_usage(struct bawn_instance *in, struct bawn_usage *ret)
 /* See bawn_tool.finishes. */
 static void let_finish(struct bawn_near *n)
 {
-	struct pollfd p = {.fd = n->link.pidfd, .events = POLLIN};
-
 	if (!n->tool->finishes || n->listener < 0 || n->link.pidfd < 0)
 		return;
 	(void)close(TAKE_FD(n->listener));
-	while (poll(&p, 1, FINISH_MS) < 0 && errno == EINTR)
-		;
+	(void)bawn_pidfd_await(n->link.pidfd, FINISH_MS);
 }
 
 void bawn_near_destroy(struct bawn_instance *in)
@@ -599,13 +596,8 @@ void bawn_near_destroy(struct bawn_instance *in)
 static void await_or_kill(pid_t pid, int timeout_ms)
 {
 	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	int r;
 
-	do
-		r = poll(&p, 1, timeout_ms);
-	while (r < 0 && errno == EINTR);
-	if (r == 0)
+	if (bawn_pidfd_await(fd, timeout_ms) == 0)
 		(void)bawn_pidfd_send_signal(fd, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;

@@ -101,7 +101,13 @@ struct bawn_near {
 	bool over;     /* everything inside ended by itself */
 };
 
-/* Callbacks of a backend that is a tool. */
+/* What backends that are tools have in common; the callbacks follow. */
+#define BAWN_NEAR_BACKEND                                                               \
+	.abi = BAWN_BACKEND_ABI, .level = BAWN_LEVEL_PROCESS, .tier = BAWN_TIER_NEAR,   \
+	.instance_size = sizeof(struct bawn_near), .await = bawn_near_await,            \
+	.start = bawn_near_start, .event = bawn_near_event, .signal = bawn_near_signal, \
+	.usage = bawn_near_usage, .destroy = bawn_near_destroy
+
 int bawn_near_prepare(struct bawn_instance *in, const struct bawn_tool *tool,
 	const struct bawn_plan *plan, const int stdio[3], struct bawn_error *err);
 int bawn_near_await(struct bawn_instance *in, struct bawn_error *err);

@@ -196,21 +196,12 @@ static int nsjail_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 }
 
 const struct bawn_backend bawn_backend_nsjail = {
-	.abi = BAWN_BACKEND_ABI,
+	BAWN_NEAR_BACKEND,
 	.name = "nsjail",
 	.aliases = "",
 	.summary = "nsjail's namespaces, our Landlock and seccomp inside",
-	.level = BAWN_LEVEL_PROCESS,
 	.strength = 45,
-	.tier = BAWN_TIER_NEAR,
 	.program = "nsjail",
-	.instance_size = sizeof(struct bawn_near),
 	.probe = nsjail_probe,
 	.prepare = nsjail_prepare,
-	.await = bawn_near_await,
-	.start = bawn_near_start,
-	.event = bawn_near_event,
-	.signal = bawn_near_signal,
-	.usage = bawn_near_usage,
-	.destroy = bawn_near_destroy,
 };

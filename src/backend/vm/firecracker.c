@@ -208,22 +208,12 @@ static int firecracker_probe(struct bawn_probe *ret, struct bawn_error *err)
 }
 
 const struct bawn_backend bawn_backend_firecracker = {
-	.abi = BAWN_BACKEND_ABI,
+	BAWN_VM_BACKEND,
 	.name = "firecracker",
 	.aliases = "",
 	.summary = "a virtual machine: Firecracker with a kernel of its own",
-	.level = BAWN_LEVEL_VM,
 	.strength = 140,
-	.tier = BAWN_TIER_FAR,
-	.image = BAWN_IMAGE_DISK,
 	.program = "firecracker",
-	.instance_size = sizeof(struct bawn_vm),
 	.probe = firecracker_probe,
 	.prepare = firecracker_prepare,
-	.await = bawn_vm_await,
-	.start = bawn_far_start,
-	.event = bawn_far_event,
-	.signal = bawn_far_signal,
-	.usage = bawn_far_usage,
-	.destroy = bawn_vm_destroy,
 };

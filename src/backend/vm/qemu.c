@@ -122,22 +122,12 @@ static int qemu_probe(struct bawn_probe *ret, struct bawn_error *err)
 }
 
 const struct bawn_backend bawn_backend_qemu = {
-	.abi = BAWN_BACKEND_ABI,
+	BAWN_VM_BACKEND,
 	.name = "qemu",
 	.aliases = "microvm",
 	.summary = "a virtual machine: QEMU's microvm with a kernel of its own",
-	.level = BAWN_LEVEL_VM,
 	.strength = 130,
-	.tier = BAWN_TIER_FAR,
-	.image = BAWN_IMAGE_DISK,
 	.program = "qemu-system-x86_64",
-	.instance_size = sizeof(struct bawn_vm),
 	.probe = qemu_probe,
 	.prepare = qemu_prepare,
-	.await = bawn_vm_await,
-	.start = bawn_far_start,
-	.event = bawn_far_event,
-	.signal = bawn_far_signal,
-	.usage = bawn_far_usage,
-	.destroy = bawn_vm_destroy,
 };

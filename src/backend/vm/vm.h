@@ -26,3 +26,10 @@ uint32_t bawn_vm_claims(const struct bawn_plan *plan, uint32_t inside);
 /* Build the wall around nothing and take it down again. */
 void bawn_vm_probe(const struct bawn_backend *be, const char *program, const char *remedy,
 	struct bawn_probe *ret);
+
+/* What backends that are machines have in common. */
+#define BAWN_VM_BACKEND                                                                            \
+	.abi = BAWN_BACKEND_ABI, .level = BAWN_LEVEL_VM, .tier = BAWN_TIER_FAR,                    \
+	.image = BAWN_IMAGE_DISK, .instance_size = sizeof(struct bawn_vm), .await = bawn_vm_await, \
+	.start = bawn_far_start, .event = bawn_far_event, .signal = bawn_far_signal,               \
+	.usage = bawn_far_usage, .destroy = bawn_vm_destroy
