@@ -78,8 +78,8 @@ static int refuse(const struct bawn_backend *be, uint32_t missing, struct bawn_e
 
 BAWN_DEFINE_CLEANUP(struct bawn_instance, instance, bawn_instance_free)
 
-int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *plan,
-	const int stdio[3], struct bawn_instance **ret, struct bawn_error *err)
+int bawn_instance_begin(
+	const struct bawn_backend *be, struct bawn_instance **ret, struct bawn_error *err)
 {
 	_cleanup_(cleanup_instance_p) struct bawn_instance *in = NULL;
 
@@ -90,6 +90,25 @@ int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *pla
 	if (!in)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
 	in->be = be;
+	if (be->begin && be->begin(in, err) < 0)
+		/* cppcheck-suppress memleak ; freed by its cleanup attribute */
+		return bawn_error_wrap(err, "backend '%s'", be->name);
+	*ret = TAKE_PTR(in);
+	return 0;
+}
+
+int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *plan,
+	const int stdio[3], struct bawn_instance **ret, struct bawn_error *err)
+{
+	_cleanup_(cleanup_instance_p) struct bawn_instance *in = TAKE_PTR(*ret);
+	int r = 0;
+
+	if (!in || in->be != be) {
+		in = bawn_instance_free(in);
+		r = bawn_instance_begin(be, &in, err);
+	}
+	if (r < 0)
+		return r;
 	if (be->prepare(in, plan, stdio, err) < 0)
 		/* cppcheck-suppress memleak ; freed by its cleanup attribute */
 		return bawn_error_wrap(err, "backend '%s'", be->name);

@@ -103,6 +103,12 @@ struct bawn_backend {
 	bool (*suits)(const struct bawn_plan *plan);
 
 	/*
+	 * Optional; called once, before prepare(), perhaps long before there is a plan. Begin with
+	 * what is the same for every plan. The rules of prepare() hold.
+	 */
+	int (*begin)(struct bawn_instance *in, struct bawn_error *err);
+
+	/*
 	 * Take every resource and begin to put every control in force; `stdio` are the command's
 	 * ends (the caller closes its copies afterwards). No untrusted code has run when it
 	 * returns.
@@ -130,7 +136,7 @@ struct bawn_backend {
 	/* Optional. What was used; valid after BAWN_EV_ENDED. */
 	void (*usage)(struct bawn_instance *in, struct bawn_usage *ret);
 
-	/* Kill all, free all. Never fails; works after a failed or missing prepare(). */
+	/* Kill all, free all. Never fails; works after a failed or missing begin() or prepare(). */
 	void (*destroy)(struct bawn_instance *in);
 };
 
@@ -138,7 +144,12 @@ bool bawn_backend_is(const struct bawn_backend *be, const char *name_or_alias);
 const struct bawn_backend *bawn_backend_find(const char *name_or_alias);
 const struct bawn_backend *bawn_backend_at(size_t i); /* strongest first; NULL past the end */
 
-/* Allocate an instance of `be` and prepare it. The caller may do something else before it awaits.
+/* Allocate an instance of `be` and let it begin, if it can, while the caller makes a plan. */
+int bawn_instance_begin(
+	const struct bawn_backend *be, struct bawn_instance **ret, struct bawn_error *err);
+/*
+ * Prepare *ret, which is an instance of `be` that was begun; any other is freed, and `be` begins
+ * here. The caller may do something else before it awaits. *ret is NULL after an error.
  */
 int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *plan,
 	const int stdio[3], struct bawn_instance **ret, struct bawn_error *err);

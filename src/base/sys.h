@@ -6,6 +6,7 @@
  * its headers. All wrappers return -1 with errno, as libc would.
  */
 
+#include <sched.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -35,6 +36,24 @@ static inline int bawn_pidfd_send_signal(int pidfd, int signo)
 static inline void bawn_exec(const char *path, const char *const *argv, const char *const *envp)
 {
 	(void)syscall(SYS_execve, path, argv, envp);
+}
+
+/*
+ * Let a new child start on another processor than ours, if there is one: there are kernels (virtual
+ * machines that pack their processors) where it would wait until we sleep. It may go anywhere
+ * afterwards.
+ */
+static inline void bawn_sched_beside(pid_t child)
+{
+	int here = sched_getcpu();
+	cpu_set_t all, others;
+
+	if (here < 0 || sched_getaffinity(0, sizeof(all), &all) < 0 || CPU_COUNT(&all) < 2)
+		return;
+	others = all;
+	CPU_CLR((size_t)here, &others);
+	if (sched_setaffinity(child, sizeof(others), &others) == 0)
+		(void)sched_setaffinity(child, sizeof(all), &all);
 }
 
 static inline int bawn_setsid(void)

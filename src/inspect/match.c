@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/mman.h>
+
 #include "inspect/rules.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -53,6 +55,34 @@ static struct {
 	pcre2_match_data *data;
 } cache;
 
+#define SCRATCH_HEAD 64 /* where the size is kept; what follows stays aligned */
+
+/* Hyperscan writes all of its scratch at once: one call for its pages instead of a fault for each,
+ * which is most of what looking at a short command costs. */
+static void *scratch_alloc(size_t size)
+{
+	char *p = mmap(NULL, size + SCRATCH_HEAD, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	size += SCRATCH_HEAD;
+	memcpy(p, &size, sizeof(size));
+	return p + SCRATCH_HEAD;
+}
+
+static void scratch_free(void *data)
+{
+	char *p = data;
+	size_t size;
+
+	if (!p)
+		return;
+	p -= SCRATCH_HEAD;
+	memcpy(&size, p, sizeof(size));
+	(void)munmap(p, size);
+}
+
 static int start_pcre(void)
 {
 	if (cache.data)
@@ -79,7 +109,8 @@ static int state_for(const struct bawn_ruleset *set, struct state **ret, struct 
 		}
 	if (cache.n == SETS_MAX)
 		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOBUFS, "too many sets of rules");
-	if (hs_alloc_scratch(db, &cache.scratch) != HS_SUCCESS)
+	if (hs_set_scratch_allocator(scratch_alloc, scratch_free) != HS_SUCCESS ||
+		hs_alloc_scratch(db, &cache.scratch) != HS_SUCCESS)
 		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM,
 			"rules '%s': no memory for hyperscan", set->name);
 	*st = (struct state){

@@ -56,6 +56,9 @@ int bawn_run_understand(struct bawn_run *x)
 		return e;
 	src.workspace = r->call->workspace;
 	e = bawn_policy_load(x->a, &src, &r->policy, &r->error);
+	/* an error of choosing is the plan's to tell: that the call is forbidden says more */
+	if (e >= 0 && !x->in->guard)
+		(void)bawn_run_begin(x);
 	return e < 0 ? e : look(x);
 }
 

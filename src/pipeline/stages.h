@@ -5,6 +5,7 @@
 
 #include "audit/audit.h"
 #include "backend/backend.h"
+#include "pipeline/choose.h"
 #include "pipeline/door.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/vet.h"
@@ -14,6 +15,7 @@ struct bawn_run {
 	const struct bawn_run_input *in;
 	struct bawn_result *r;
 	struct bawn_audit *audit;
+	const struct bawn_choices *choices; /* NULL: not chosen yet */
 	struct bawn_instance *instance;
 	struct bawn_door *door;
 	struct bawn_stdio stdio;
@@ -48,6 +50,9 @@ void bawn_run_hear(struct bawn_run *x);
  * not be confined. For `guard`, called first: the verdict says whether there is to be a wall.
  */
 int bawn_run_judge(struct bawn_run *x, int wall);
+
+/* The first candidate begins while the call is looked at and its plan is made. */
+int bawn_run_begin(struct bawn_run *x);
 
 /*
  * plan → backend: the first candidate that meets every demanded control. Says in the result which

@@ -195,35 +195,53 @@ static const char *reason_of(struct bawn_run *x, const struct bawn_choices *c)
 		r->tried[0].backend, more, r->tried[0].why);
 }
 
+int bawn_run_begin(struct bawn_run *x)
+{
+	struct bawn_choices *c = bawn_new(x->a, struct bawn_choices, 1);
+	int e;
+
+	if (!c)
+		return bawn_fail(&x->r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	e = bawn_choose(x->r->policy, c, &x->r->error);
+	if (e < 0)
+		return e;
+	x->choices = c;
+	/* an error is met again where there is a plan, and somebody to be told */
+	if (c->n && c->v[0]->begin)
+		(void)bawn_instance_begin(c->v[0], &x->instance, NULL);
+	return 0;
+}
+
 int bawn_run_wall(struct bawn_run *x)
 {
 	struct bawn_result *r = x->r;
+	const struct bawn_choices *c;
 	struct bawn_tried *tried;
-	struct bawn_choices c;
-	int e = bawn_choose(r->policy, &c, &r->error);
+	int e = x->choices ? 0 : bawn_run_begin(x);
 
 	if (e < 0)
 		return e;
-	tried = bawn_new(x->a, struct bawn_tried, c.n);
+	c = x->choices;
+	tried = bawn_new(x->a, struct bawn_tried, c->n);
 	if (!tried)
 		return bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
-	r->reason = c.reason;
-	for (size_t i = 0; i < c.n; i++) {
-		e = try_backend(x, c.v[i]);
+	r->reason = c->reason;
+	for (size_t i = 0; i < c->n; i++) {
+		e = try_backend(x, c->v[i]);
 		if (e >= 0 || r->error.kind != BAWN_ERR_UNSUPPORTED)
 			break;
-		if (c.named)
-			say_remedy(x, c.v[i]);
+		if (c->named)
+			say_remedy(x, c->v[i]);
 		else if (e == -ENOEXEC) /* not for commands of this kind: not worth a word */
 			continue;
-		note_tried(x, tried, c.v[i]);
+		note_tried(x, tried, c->v[i]);
 	}
 	if (e < 0 && r->error.kind == BAWN_ERR_UNSUPPORTED)
-		combine_reasons(r, c.level);
+		combine_reasons(r, c->level);
 	if (e < 0)
 		return e;
 	if (r->n_tried)
-		r->reason = reason_of(x, &c);
+		r->reason = reason_of(x, c);
 	r->error = (struct bawn_error){0};
 	return 0;
 }

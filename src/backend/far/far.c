@@ -181,7 +181,8 @@ int bawn_far_prepare(struct bawn_instance *in, const struct bawn_far_tool *tool,
 
 	f->tool = tool;
 	f->keeper = BAWN_SCRATCH_NONE;
-	r = bawn_link_open(&f->link, in, bawn_holes_in(plan), err);
+	bawn_link_open(&f->link, in);
+	r = bawn_link_plan(&f->link, bawn_holes_in(plan), err);
 	if (r >= 0)
 		r = check_plan(plan, err);
 	if (r < 0)

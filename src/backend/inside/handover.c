@@ -107,6 +107,8 @@ int bawn_handover_decode(struct bawn_arena *a, const void *data, size_t len, str
 	ret->outer.limits = h.limits;
 	memcpy(ret->outer.host_ns, h.host_ns, sizeof(h.host_ns));
 	r = bawn_plan_decode(a, at, len, &ret->plan, err);
+	if (r >= 0)
+		ret->tier = ret->plan->tier;
 	if (r >= 0 && ret->outer.places && h.places != ret->plan->n_mounts)
 		return bawn_fail(err, BAWN_ERR_INTERNAL, -EPROTO, "places and mounts differ");
 	return r;

@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "backend/inside/parcel.h"
 #include "backend/native/broker.h"
 #include "backend/native/hole.h"
 #include "backend/native/meter.h"
@@ -36,8 +37,8 @@
 #define SOCK_FD 3 /* where the socket to the host is moved; everything above is closed */
 
 struct state {
-	const struct bawn_init *in;
-	const struct bawn_plan *plan;
+	struct bawn_init *in;
+	const struct bawn_plan *plan; /* NULL as long as it has not come */
 	uint32_t enforced;
 	uint32_t by_cgroup;
 	uint32_t todo; /* limits for the meter */
@@ -69,7 +70,7 @@ static void tell(const struct state *s, const struct bawn_init_msg *msg)
 
 static bool follows_parent(const struct state *s)
 {
-	return s->plan->tier == BAWN_TIER_NEAR ? s->in->outer.follow_parent : s->alone;
+	return s->in->tier == BAWN_TIER_NEAR ? s->in->outer.follow_parent : s->alone;
 }
 
 static int step_settle(struct state *s, struct bawn_error *err)
@@ -98,6 +99,17 @@ static int step_settle(struct state *s, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot become a subreaper: %m");
 	/* so that the id maps are ours to write; taken back before the command runs */
 	(void)prctl(PR_SET_DUMPABLE, 1);
+	return 0;
+}
+
+/* Nothing of the host process but its end of the socket; the command's own come with the plan. */
+static int step_socket(struct state *s, struct bawn_error *err)
+{
+	if (s->in->sock != SOCK_FD && dup3(s->in->sock, SOCK_FD, O_CLOEXEC) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot move descriptors: %m");
+	s->sock = SOCK_FD;
+	if (!HOLE("closefds") && close_range(SOCK_FD + 1, INT_MAX, 0) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot close descriptors: %m");
 	return 0;
 }
 
@@ -139,14 +151,50 @@ static int step_groups(struct state *s, struct bawn_error *err)
 
 static int step_network(struct state *s, struct bawn_error *err)
 {
+	(void)s;
+	return HOLE("netns") ? 0 : bawn_wall_network_begin(err);
+}
+
+static int step_begin(struct state *s, struct bawn_error *err)
+{
+	(void)s;
+	return bawn_wall_root_begin(err);
+}
+
+/* What the host has made meanwhile. */
+static int step_plan(struct state *s, struct bawn_error *err)
+{
+	struct bawn_arena *a = bawn_arena_new(); /* lives as long as we do */
+	int r;
+
+	if (!a)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
+	r = bawn_parcel_take(a, s->sock, s->in, err);
+	if (r == -EPIPE) /* nobody waits for an answer */
+		_exit(1);
+	if (r < 0)
+		return r;
+	s->plan = s->in->plan;
+	s->by_cgroup = s->in->by_cgroup;
+	for (int i = 0; i < 3; i++) {
+		if (dup2(s->in->stdio[i], i) < 0)
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "cannot move descriptors: %m");
+		(void)close(s->in->stdio[i]);
+	}
+	return 0;
+}
+
+static int step_fill(struct state *s, struct bawn_error *err)
+{
 	if (sethostname(s->plan->hostname, strlen(s->plan->hostname)) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot set the host name: %m");
-	return HOLE("netns") ? 0 : bawn_wall_network_begin(s->plan, err);
+	return HOLE("netns") ? 0 : bawn_wall_network_fill(s->plan, err);
 }
 
 static int step_join(struct state *s, struct bawn_error *err)
 {
-	int r = HOLE("netns") ? 0 : bawn_wall_network_join(&s->listeners, err);
+	int r = HOLE("netns") ? 0 : bawn_wall_network_join(s->plan, &s->listeners, err);
 
 	if (r < 0 || s->plan->net_closed)
 		return r;
@@ -287,8 +335,9 @@ static int step_syscalls_if(struct state *s, struct bawn_error *err)
 /* ---- all steps ---- */
 
 #define T(tier) (1u << BAWN_TIER_##tier)
-#define OURS    (T(FULL) | T(CHROOT))          /* we make the namespaces */
-#define THIS    (OURS | T(NEAR) | T(LANDLOCK)) /* on this kernel */
+#define OURS    (T(FULL) | T(CHROOT)) /* we make the namespaces */
+#define HERE    (OURS | T(LANDLOCK))  /* a child of the host process */
+#define THIS    (HERE | T(NEAR))      /* on this kernel */
 #define EACH    (THIS | T(FAR))
 
 static const struct step {
@@ -298,7 +347,8 @@ static const struct step {
 	uint32_t claims; /* what is in force once it has succeeded */
 } steps[] = {
 	{"settle", EACH, step_settle, 0},
-	{"descriptors", EACH, step_descriptors, 0},
+	{"descriptors", HERE, step_socket, 0},
+	{"descriptors", T(NEAR) | T(FAR), step_descriptors, 0},
 	{"outer wall", T(NEAR), step_outer, BAWN_CTL_PROC | BAWN_CTL_IPC},
 	{"namespaces", T(NEAR), step_power, 0},
 	{"network", T(NEAR), step_outer_network, BAWN_CTL_NET_NONE},
@@ -306,6 +356,9 @@ static const struct step {
 	{"network", OURS, step_network, 0},
 	{"identity", T(FULL), step_identity, BAWN_CTL_PROC | BAWN_CTL_IPC},
 	{"identity", T(CHROOT), step_groups, BAWN_CTL_PROC | BAWN_CTL_IPC},
+	{"root", OURS, step_begin, 0},
+	{"plan", HERE, step_plan, 0}, /* what stands above is the same for all */
+	{"network", OURS, step_fill, 0},
 	{"root", OURS, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK},
 	{"network", OURS, step_join, BAWN_CTL_NET_NONE},
 	{"terminal", EACH, step_terminal, 0},
@@ -378,7 +431,7 @@ static uint32_t last_claims(const struct state *s)
 static int build_wall(struct state *s, struct bawn_error *err)
 {
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		if (!(steps[i].tiers & 1u << s->plan->tier))
+		if (!(steps[i].tiers & 1u << s->in->tier))
 			continue;
 		if (steps[i].run(s, err) < 0)
 			return bawn_error_wrap(err, "%s", steps[i].name);
@@ -568,8 +621,10 @@ static void give_up(struct state *s)
 /* What no mount limits as a whole. */
 static uint64_t scratch_usage(const struct state *s)
 {
-	if (s->in->scratch)
-		return bawn_scratch_usage(s->in->scratch, s->plan->limits.disk);
+	const char *dir = bawn_scratch_of(s->plan);
+
+	if (dir)
+		return bawn_scratch_usage(dir, s->plan->limits.disk);
 	return s->plan->tier == BAWN_TIER_NEAR || s->plan->tier == BAWN_TIER_FAR
 		       ? bawn_wall_outer_scratch(s->plan)
 		       : 0;
@@ -711,7 +766,8 @@ static void send_ready(const struct state *s)
 
 void bawn_init_main(const struct bawn_init *in)
 {
-	struct state s = {.in = in,
+	struct bawn_init mine = *in;
+	struct state s = {.in = &mine,
 		.plan = in->plan,
 		.by_cgroup = in->by_cgroup,
 		.sock = in->sock,
@@ -719,8 +775,8 @@ void bawn_init_main(const struct bawn_init *in)
 		.listener = -1};
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_ERROR};
 
-	s.alone = in->plan->tier != BAWN_TIER_LANDLOCK && !in->outer.shared &&
-		  (in->plan->tier != BAWN_TIER_FAR || getpid() == 1);
+	s.alone = in->tier != BAWN_TIER_LANDLOCK && !in->outer.shared &&
+		  (in->tier != BAWN_TIER_FAR || getpid() == 1);
 	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
 		s.listeners.fds[i] = -1;
 	if (build_wall(&s, &msg.error) < 0) {
@@ -731,7 +787,7 @@ void bawn_init_main(const struct bawn_init *in)
 	/* if the kernel ends everything with us anyway only after the start, for it takes a while;
 	 * rlimits hold already */
 	if (!s.alone)
-		s.meter = bawn_meter_new(in->plan, s.todo, false);
+		s.meter = bawn_meter_new(s.plan, s.todo, false);
 	if (!s.alone && !s.meter) {
 		(void)await_word();
 		give_up(&s);
@@ -739,7 +795,7 @@ void bawn_init_main(const struct bawn_init *in)
 	if (start_command(&s) < 0)
 		finish(&s);
 	if (!s.meter)
-		s.meter = bawn_meter_new(in->plan, s.todo, true);
+		s.meter = bawn_meter_new(s.plan, s.todo, true);
 	if (!s.meter)
 		give_up(&s);
 	stay(&s);

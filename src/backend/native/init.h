@@ -59,7 +59,9 @@ struct bawn_outer {
 
 /* What init needs besides the plan; made by the host before the clone. */
 struct bawn_init {
-	const struct bawn_plan *plan;
+	const struct bawn_plan *plan; /* NULL: it comes through the socket (inside/parcel.h), with
+					 all that the handover holds, while the wall is begun */
+	enum bawn_tier tier;          /* the plan's */
 	int sock;
 	int stdio[3];
 	uid_t uid;
@@ -72,8 +74,6 @@ struct bawn_init {
 	struct bawn_outer outer;
 	struct sock_fprog base;
 	struct sock_fprog notify;
-	const char *
-		scratch; /* Landlock tier: the private directory, watched for its size; else NULL */
 };
 
 /* Never returns. */

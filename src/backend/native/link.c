@@ -24,14 +24,17 @@
 
 #define TOOL_MS 5000 /* how long a tool may take to end once nothing is left inside */
 
-int bawn_link_open(struct bawn_link *l, struct bawn_instance *in, const struct bawn_plan *plan,
-	struct bawn_error *err)
+void bawn_link_open(struct bawn_link *l, struct bawn_instance *in)
 {
 	l->in = in;
-	l->plan = plan;
 	l->sock = l->pidfd = l->init_fd = in->event_fd = in->pty_fd = -1;
 	for (size_t i = 0; i < BAWN_PORTS_MAX; i++)
 		l->relay_fds[i] = -1;
+}
+
+int bawn_link_plan(struct bawn_link *l, const struct bawn_plan *plan, struct bawn_error *err)
+{
+	l->plan = plan;
 	if (plan->n_loopback_ports > BAWN_PORTS_MAX)
 		return bawn_fail(
 			err, BAWN_ERR_PLAN, -E2BIG, "at most %d loopback ports", BAWN_PORTS_MAX);

@@ -33,9 +33,10 @@ struct bawn_link {
 	struct bawn_usage usage;
 };
 
-/* Empty, so that close works from here on. Refuses more loopback ports than there can be. */
-int bawn_link_open(struct bawn_link *l, struct bawn_instance *in, const struct bawn_plan *plan,
-	struct bawn_error *err);
+/* Empty, so that close works from here on. */
+void bawn_link_open(struct bawn_link *l, struct bawn_instance *in);
+/* What init was told, or will be. Refuses more loopback ports than there can be. */
+int bawn_link_plan(struct bawn_link *l, const struct bawn_plan *plan, struct bawn_error *err);
 /* Wait for init's word that the wall stands, or that it does not. Sets in->enforced, pty_fd,
  * relay_fds, listeners; -ETIMEDOUT and -EPIPE (init died without a word) are told apart. */
 int bawn_link_await(struct bawn_link *l, int timeout_ms, struct bawn_error *err);

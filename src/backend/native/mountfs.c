@@ -71,22 +71,34 @@ void bawn_mount_inodes(uint64_t bytes, char ret[32])
 							     : bytes / 4096));
 }
 
-int bawn_mount_scratch(const struct bawn_plan *plan, struct bawn_error *err)
+int bawn_mount_scratch(struct bawn_error *err)
 {
-	char size[32], inodes[32];
-	uint64_t bytes = plan->limits.disk;
-	const char *options[] = {"mode", "0755", "size", size, "nr_inodes", inodes, NULL};
-	_cleanup_close_ int fd = -1;
+	static const char *const options[] = {"mode", "0755", NULL};
+	_cleanup_close_ int fd =
+		bawn_mount_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 
-	bawn_mount_inodes(bytes, inodes);
-	(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)bytes);
-	if (bytes == BAWN_UNLIMITED || HOLE("disk"))
-		options[2] = NULL;
-	fd = bawn_mount_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	if (fd < 0)
 		return fd;
 	if (mkdirat(fd, "none-dir", 0) < 0 || mknodat(fd, "none", S_IFREG, 0) < 0)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "cannot make the private space: %m");
 	return TAKE_FD(fd);
+}
+
+int bawn_mount_scratch_size(int scratch, uint64_t bytes, struct bawn_error *err)
+{
+	char size[32], inodes[32];
+	_cleanup_close_ int fs = -1;
+
+	if (bytes == BAWN_UNLIMITED || HOLE("disk"))
+		return 0;
+	bawn_mount_inodes(bytes, inodes);
+	(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)bytes);
+	fs = fspick(scratch, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);
+	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "size", size, 0) < 0 ||
+		fsconfig(fs, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) < 0 ||
+		fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -errno, "cannot limit the private space: %m");
+	return 0;
 }

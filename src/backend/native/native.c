@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The native backend, host side: makes the control groups, clones the sandbox's init into its
- * namespaces and passes on what init says. The tiers differ in the plan and in the clone flags
- * only.
+ * The native backend, host side: clones the sandbox's init into its namespaces, where it begins the
+ * wall while the plan is made; hands it the plan, makes the control groups and passes on what init
+ * says. The tiers differ in the plan and in the clone flags only.
  */
 #include "backend/native/native.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <sys/socket.h>
 
 #include "backend/backends.h"
+#include "backend/inside/parcel.h"
 #include "backend/native/cgroup.h"
 #include "backend/native/hole.h"
 #include "backend/native/init.h"
@@ -22,6 +24,7 @@
 #include "backend/native/scratch.h"
 #include "backend/native/seccomp.h"
 #include "backend/native/wall.h"
+#include "base/cleanup.h"
 #include "base/sys.h"
 
 struct native {
@@ -30,6 +33,7 @@ struct native {
 	struct bawn_arena *arena;
 	struct bawn_link link;
 	struct bawn_scratch scratch;
+	bool groups_follow; /* init enters them when they are made; else it is born there */
 };
 
 static struct native *native_of(struct bawn_instance *in)
@@ -37,14 +41,14 @@ static struct native *native_of(struct bawn_instance *in)
 	return (struct native *)(void *)in;
 }
 
-static uint64_t clone_flags(const struct bawn_plan *plan)
+static uint64_t clone_flags(enum bawn_tier tier)
 {
 	uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
 			 CLONE_NEWCGROUP;
 
-	if (plan->tier == BAWN_TIER_LANDLOCK)
+	if (tier == BAWN_TIER_LANDLOCK)
 		return 0;
-	if (plan->tier == BAWN_TIER_CHROOT)
+	if (tier == BAWN_TIER_CHROOT)
 		flags &= ~(uint64_t)CLONE_NEWUSER;
 	if (HOLE("pidns"))
 		flags &= ~(uint64_t)CLONE_NEWPID;
@@ -55,17 +59,18 @@ static uint64_t clone_flags(const struct bawn_plan *plan)
 
 /* Filters of container engines answer clone3 with "no such call" so that they can look at clone's
  * flags. */
-static pid_t clone_old(const struct native *n, struct bawn_init *init, int *ret_pidfd)
+static pid_t clone_old(struct bawn_init *init, int *ret_pidfd)
 {
 	init->born_inside = false;
 	init->reset_signals = true;
-	return (pid_t)syscall(
-		SYS_clone, clone_flags(n->plan) | CLONE_PIDFD | SIGCHLD, NULL, ret_pidfd, NULL, 0);
+	return (pid_t)syscall(SYS_clone, clone_flags(init->tier) | CLONE_PIDFD | SIGCHLD, NULL,
+		ret_pidfd, NULL, 0);
 }
 
 static pid_t clone_init(const struct native *n, struct bawn_init *init, int *ret_pidfd)
 {
-	struct clone_args args = {.flags = clone_flags(n->plan) | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
+	struct clone_args args = {
+		.flags = clone_flags(init->tier) | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
 		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
 		.exit_signal = SIGCHLD};
 	pid_t pid;
@@ -75,10 +80,10 @@ static pid_t clone_init(const struct native *n, struct bawn_init *init, int *ret
 		args.cgroup = (unsigned long long)bawn_cgroup_clone_fd(n->link.cgroup);
 	}
 	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-	return pid < 0 && errno == ENOSYS ? clone_old(n, init, ret_pidfd) : pid;
+	return pid < 0 && errno == ENOSYS ? clone_old(init, ret_pidfd) : pid;
 }
 
-static void describe(struct native *n, const struct bawn_init *init)
+static void describe(struct native *n, uint32_t by_cgroup)
 {
 	static const struct {
 		uint32_t bit;
@@ -95,10 +100,10 @@ static void describe(struct native *n, const struct bawn_init *init)
 		(size_t)snprintf(n->in.walls, size, "%sLandlock ABI %d, seccomp, rlimits, metering",
 			around[n->plan->tier], bawn_landlock_abi());
 
-	if (init->by_cgroup)
+	if (by_cgroup)
 		at += (size_t)snprintf(n->in.walls + at, size - at, ", cgroup for");
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && at < size; i++)
-		if (init->by_cgroup & limits[i].bit)
+		if (by_cgroup & limits[i].bit)
 			at += (size_t)snprintf(n->in.walls + at, size - at, "%s", limits[i].name);
 }
 
@@ -113,36 +118,88 @@ static int no_child(enum bawn_tier tier, int error, struct bawn_error *err)
 	return bawn_fail(err, BAWN_ERR_BACKEND, -error, "cannot make a process: %m");
 }
 
-static int clone_child(struct native *n, struct bawn_init *init, int child, struct bawn_error *err)
+/* Make init, which begins and then waits for the plan. `cgroup` is to be born into, or NULL. */
+static int make_init(struct native *n, const struct bawn_cgroup *cgroup, struct bawn_error *err)
 {
-	n->link.pid = clone_init(n, init, &n->link.pidfd);
+	struct bawn_init init = {.tier = n->in.be->tier,
+		.uid = geteuid(),
+		.gid = getegid(),
+		.cgroup = cgroup,
+		.groups_follow = n->groups_follow,
+		.born_inside = cgroup && bawn_cgroup_clone_fd(cgroup) >= 0};
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a socket pair: %m");
+	n->link.sock = pair[0];
+	init.sock = pair[1];
+	n->link.pid = clone_init(n, &init, &n->link.pidfd);
 	if (n->link.pid == 0) {
 		(void)close(n->link.sock);
-		bawn_init_main(init);
+		bawn_init_main(&init);
 	}
-	(void)close(child);
-	return n->link.pid < 0 ? no_child(n->plan->tier, errno, err) : 0;
+	(void)close(pair[1]);
+	if (n->link.pid > 0)
+		bawn_sched_beside(n->link.pid);
+	return n->link.pid < 0 ? no_child(init.tier, errno, err) : 0;
+}
+
+/* Before there is a plan; nothing of it is needed, where groups can follow. */
+static int native_begin(struct bawn_instance *in, struct bawn_error *err)
+{
+	struct native *n = native_of(in);
+
+	bawn_link_open(&n->link, in);
+	n->scratch = BAWN_SCRATCH_NONE;
+	/* without a pid namespace that dies with its init, init must do the killing */
+	n->link.by_order = in->be->tier == BAWN_TIER_LANDLOCK;
+	n->groups_follow = bawn_cgroup_may_follow();
+	return n->groups_follow ? make_init(n, NULL, err) : 0;
+}
+
+/* Gone already: await says why. */
+static int is_gone(int r)
+{
+	return r == -EPIPE || r == -ECONNRESET;
+}
+
+static int hand_over(const struct native *n, const int stdio[3], const struct bawn_init *init,
+	struct bawn_error *err)
+{
+	_cleanup_close_ int null = -1;
+	_cleanup_close_ int bytes = bawn_parcel_pack(init, err);
+	int fds[BAWN_PARCEL_FDS] = {stdio[0], stdio[1], stdio[2], bytes};
+	int r;
+
+	if (bytes < 0)
+		return bytes;
+	for (int i = 0; i < 3; i++) {
+		if (fds[i] < 0 && null < 0)
+			null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (fds[i] < 0)
+			fds[i] = null;
+	}
+	r = bawn_parcel_send(n->link.sock, fds);
+	if (r == 0 || is_gone(r))
+		return 0;
+	errno = -r;
+	return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot hand the plan over: %m");
 }
 
 /* The groups are made while init builds. */
-static int make_groups(struct native *n, struct bawn_init *init, struct bawn_error *err)
+static int make_groups(struct native *n, uint32_t by_cgroup, struct bawn_error *err)
 {
-	int r = init->groups_follow
-			? bawn_cgroup_new(n->plan, &n->link.cgroup, &init->by_cgroup, err)
-			: 0;
+	int r = n->groups_follow ? bawn_cgroup_new(n->plan, &n->link.cgroup, &by_cgroup, err) : 0;
 
 	if (r < 0)
 		return r;
-	describe(n, init);
-	n->in.by_cgroup = init->by_cgroup;
-	r = init->groups_follow ? bawn_cgroup_hand(n->link.cgroup, init->by_cgroup, n->link.sock)
-				: 0;
-	if (r < 0 && r != -EPIPE && r != -ECONNRESET) { /* gone: await says why */
-		errno = -r;
-		return bawn_fail(
-			err, BAWN_ERR_BACKEND, r, "cannot hand over the control groups: %m");
-	}
-	return 0;
+	describe(n, by_cgroup);
+	n->in.by_cgroup = by_cgroup;
+	r = n->groups_follow ? bawn_cgroup_hand(n->link.cgroup, by_cgroup, n->link.sock) : 0;
+	if (r == 0 || is_gone(r))
+		return 0;
+	errno = -r;
+	return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot hand over the control groups: %m");
 }
 
 /* A namespace that was made but has no power (AppArmor on Ubuntu) fails at its first privileged
@@ -154,48 +211,9 @@ static bool is_powerless(const struct native *n, int r, const struct bawn_error 
 		       !strncmp(err->msg, "root:", 5));
 }
 
-static int make_parts(struct native *n, struct bawn_init *init, struct bawn_error *err)
+/* What this tier cannot do whatever the host. */
+static int check(const struct bawn_plan *plan, struct bawn_error *err)
 {
-	const struct bawn_plan *plan = n->plan;
-	int r = bawn_seccomp_base(n->arena, plan, &init->base, err);
-
-	if (r < 0)
-		return r;
-	if (!HOLE("guards"))
-		bawn_seccomp_notify(bawn_broker_mode(plan), &init->notify);
-	init->groups_follow = bawn_cgroup_may_follow();
-	r = init->groups_follow ? 0 : bawn_cgroup_new(plan, &n->link.cgroup, &init->by_cgroup, err);
-	if (r < 0)
-		return r;
-	init->cgroup = n->link.cgroup;
-	init->born_inside = init->cgroup && bawn_cgroup_clone_fd(init->cgroup) >= 0;
-	for (size_t i = 0; plan->tier == BAWN_TIER_LANDLOCK && i < plan->n_mounts; i++)
-		if (plan->mounts[i].kind == BAWN_MNT_SCRATCH) {
-			init->scratch = plan->mounts[i].dst;
-			return bawn_scratch_make(init->scratch, &n->scratch, err);
-		}
-	return 0;
-}
-
-static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan,
-	const int stdio[3], struct bawn_error *err)
-{
-	struct native *n = native_of(in);
-	struct bawn_init init = {.plan = plan,
-		.stdio = {stdio[0], stdio[1], stdio[2]},
-		.uid = geteuid(),
-		.gid = getegid()};
-	int pair[2];
-	int r;
-
-	n->plan = bawn_holes_in(plan);
-	init.plan = n->plan;
-	n->scratch = BAWN_SCRATCH_NONE;
-	r = bawn_link_open(&n->link, in, n->plan, err);
-	if (r < 0)
-		return r;
-	/* without a pid namespace that dies with its init, init must do the killing */
-	n->link.by_order = plan->tier == BAWN_TIER_LANDLOCK;
 	if (plan->n_loopback_ports && plan->tier == BAWN_TIER_LANDLOCK)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"a single port of the host's loopback cannot be opened without a network namespace");
@@ -206,18 +224,46 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	if (plan->tier == BAWN_TIER_CHROOT && geteuid() != 0)
 		return bawn_fail(
 			err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP, "only root can build this wall");
+	return 0;
+}
+
+static int make_parts(struct native *n, struct bawn_init *init, struct bawn_error *err)
+{
+	const char *scratch = bawn_scratch_of(n->plan);
+	int r = bawn_seccomp_base(n->arena, n->plan, &init->base, err);
+
+	if (r < 0)
+		return r;
+	if (!HOLE("guards"))
+		bawn_seccomp_notify(bawn_broker_mode(n->plan), &init->notify);
+	r = n->groups_follow ? 0 : bawn_cgroup_new(n->plan, &n->link.cgroup, &init->by_cgroup, err);
+	if (r < 0)
+		return r;
+	return scratch ? bawn_scratch_make(scratch, &n->scratch, err) : 0;
+}
+
+static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan,
+	const int stdio[3], struct bawn_error *err)
+{
+	struct native *n = native_of(in);
+	struct bawn_init init = {.uid = geteuid(), .gid = getegid()};
+	int r;
+
+	n->plan = init.plan = bawn_holes_in(plan);
+	r = bawn_link_plan(&n->link, n->plan, err);
+	if (r == 0)
+		r = check(plan, err);
+	if (r < 0)
+		return r;
 	n->arena = bawn_arena_new();
 	if (!n->arena)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
 	r = make_parts(n, &init, err);
-	if (r < 0)
-		return r;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a socket pair: %m");
-	n->link.sock = pair[0];
-	init.sock = pair[1];
-	r = clone_child(n, &init, pair[1], err);
-	return r < 0 ? r : make_groups(n, &init, err);
+	if (r == 0 && !n->groups_follow)
+		r = make_init(n, n->link.cgroup, err);
+	if (r == 0)
+		r = hand_over(n, stdio, &init, err);
+	return r < 0 ? r : make_groups(n, init.by_cgroup, err);
 }
 
 static int native_await(struct bawn_instance *in, struct bawn_error *err)
@@ -255,7 +301,7 @@ static void native_destroy(struct bawn_instance *in)
 {
 	struct native *n = native_of(in);
 
-	if (!n->plan) /* prepare was never called */
+	if (!n->link.in) /* it was never begun */
 		return;
 	bawn_link_close(&n->link);
 	bawn_scratch_done(&n->scratch);
@@ -265,9 +311,9 @@ static void native_destroy(struct bawn_instance *in)
 /* All tiers are one backend on different plans. */
 #define NATIVE                                                                                    \
 	.abi = BAWN_BACKEND_ABI, .level = BAWN_LEVEL_PROCESS,                                     \
-	.instance_size = sizeof(struct native), .prepare = native_prepare, .await = native_await, \
-	.start = native_start, .event = native_event, .signal = native_signal,                    \
-	.usage = native_usage, .destroy = native_destroy
+	.instance_size = sizeof(struct native), .begin = native_begin, .prepare = native_prepare, \
+	.await = native_await, .start = native_start, .event = native_event,                      \
+	.signal = native_signal, .usage = native_usage, .destroy = native_destroy
 
 const struct bawn_backend bawn_backend_native = {
 	NATIVE,

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The network of the sandbox: a namespace with a loopback of its own and nothing else, listeners in
- * it for whoever serves the command from outside, and a redirect to them. All of it is made by a
- * helper that shares our memory and descriptors, while we mount.
+ * it for whoever serves the command from outside, and a redirect to them. Helpers that share our
+ * memory and descriptors make it while we mount: one the namespace, before the plan is known, the
+ * other what the plan wants in it.
  */
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 
+#include <linux/futex.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "backend/native/hole.h"
@@ -22,12 +25,12 @@
 
 #define BACKLOG 1024
 
-/* What the helper and we share. It ends before join returns. */
+/* What the helpers and we share. They end before join returns. */
 static struct {
-	bool loopback;
 	const struct bawn_egress_plan *egress;
-	pid_t pid;
-	int fd; /* the namespace */
+	pid_t maker, filler; /* 0: none */
+	uint32_t made;       /* the first one is done, or failed */
+	int fd;              /* the namespace */
 	int error;
 	const char *what; /* could not be done */
 	struct bawn_wall_listeners listeners;
@@ -103,88 +106,149 @@ static int make_listeners(void)
 	return 0;
 }
 
-/* Loopback up, listeners, redirect: in the namespace that we are in. Keeps a handle on it. */
-static int fill_network(void)
+static int set_loopback(int fd, bool up)
 {
 	struct ifreq ifr = {.ifr_name = "lo"};
-	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	net.what = "set up the loopback";
-	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &ifr) < 0)
+	if (ioctl(fd, SIOCGIFFLAGS, &ifr) < 0)
 		return -errno;
-	if (net.loopback && !(ifr.ifr_flags & IFF_UP)) {
-		ifr.ifr_flags = IFF_UP | IFF_RUNNING;
-		if (ioctl(fd, SIOCSIFFLAGS, &ifr) < 0)
-			return -errno;
-	}
-	net.fd = ioctl(fd, SIOCGSKNS);
-	return net.egress ? make_listeners() : 0;
+	if (up == !!(ifr.ifr_flags & IFF_UP))
+		return 0;
+	ifr.ifr_flags = up ? IFF_UP | IFF_RUNNING : 0;
+	return ioctl(fd, SIOCSIFFLAGS, &ifr) < 0 ? -errno : 0;
 }
 
 static int make_network(void)
 {
+	_cleanup_close_ int fd = -1;
 	int r;
 
 	net.what = "make a network namespace";
 	if (unshare(CLONE_NEWNET) < 0)
 		return -errno;
-	r = fill_network();
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	r = fd < 0 ? -errno : set_loopback(fd, true);
+	if (r == 0)
+		net.fd = ioctl(fd, SIOCGSKNS);
 	return r == 0 && net.fd < 0 ? -EIO : r;
 }
 
-static int network_main(void *arg)
+static int make_main(void *arg)
 {
 	(void)arg;
 	net.error = EIO;
 	net.error = -make_network();
+	__atomic_store_n(&net.made, 1, __ATOMIC_RELEASE);
+	(void)syscall(SYS_futex, &net.made, FUTEX_WAKE, 1, NULL, NULL, 0);
 	return 0;
 }
 
-static void begin(const struct bawn_plan *plan)
+static int fill_network(void)
 {
-	net.loopback = !plan->net_closed;
-	net.egress = plan->egress;
+	net.what = "enter the network namespace";
+	return setns(net.fd, CLONE_NEWNET) < 0 ? -errno : make_listeners();
+}
+
+static int fill_main(void *arg)
+{
+	(void)arg;
+	while (!__atomic_load_n(&net.made, __ATOMIC_ACQUIRE))
+		(void)syscall(SYS_futex, &net.made, FUTEX_WAIT, 0, NULL, NULL, 0);
+	if (!net.error)
+		net.error = -fill_network();
+	return 0;
+}
+
+static void forget(const struct bawn_egress_plan *egress)
+{
+	net.egress = egress;
+	net.maker = net.filler = 0;
+	net.made = 0;
 	net.fd = -1;
 	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
 		net.listeners.fds[i] = -1;
 }
 
-int bawn_wall_network_begin(const struct bawn_plan *plan, struct bawn_error *err)
+static int help(int (*what)(void *), char *stack_end, pid_t *ret, struct bawn_error *err)
 {
-	static char stack[65536] __attribute__((aligned(64)));
-
-	begin(plan);
-	net.pid = clone(network_main, stack + sizeof(stack), CLONE_VM | CLONE_FILES, NULL);
-	if (net.pid < 0)
+	*ret = clone(what, stack_end, CLONE_VM | CLONE_FILES, NULL);
+	if (*ret < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a helper: %m");
 	return 0;
 }
 
-int bawn_wall_network_join(struct bawn_wall_listeners *ret, struct bawn_error *err)
+int bawn_wall_network_begin(struct bawn_error *err)
 {
-	_cleanup_close_ int fd = -1;
+	static char stack[65536] __attribute__((aligned(64)));
 
-	while (waitpid(net.pid, NULL, __WALL) < 0)
+	forget(NULL);
+	return help(make_main, stack + sizeof(stack), &net.maker, err);
+}
+
+int bawn_wall_network_fill(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	static char stack[65536] __attribute__((aligned(64)));
+
+	net.egress = plan->egress;
+	return net.egress ? help(fill_main, stack + sizeof(stack), &net.filler, err) : 0;
+}
+
+static int await(pid_t pid, struct bawn_error *err)
+{
+	while (pid && waitpid(pid, NULL, __WALL) < 0)
 		if (errno != EINTR)
 			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "the helper is lost: %m");
+	return 0;
+}
+
+static int no_loopback(void)
+{
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : set_loopback(fd, false);
+}
+
+int bawn_wall_network_join(
+	const struct bawn_plan *plan, struct bawn_wall_listeners *ret, struct bawn_error *err)
+{
+	_cleanup_close_ int fd = -1;
+	int r = await(net.maker, err);
+
+	if (r == 0)
+		r = await(net.filler, err);
+	if (r < 0)
+		return r;
 	fd = net.fd;
+	if (!net.error && setns(fd, CLONE_NEWNET) < 0) {
+		net.error = errno;
+		net.what = "enter the network namespace";
+	}
+	if (!net.error && plan->net_closed)
+		net.error = -no_loopback();
 	errno = net.error;
 	if (net.error)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot %s: %m", net.what);
-	if (setns(fd, CLONE_NEWNET) < 0)
-		return bawn_fail(
-			err, BAWN_ERR_BACKEND, -errno, "cannot enter the network namespace: %m");
 	*ret = net.listeners;
 	return 0;
+}
+
+static int fill_here(const struct bawn_plan *plan)
+{
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int r = fd < 0 ? -errno : 0;
+
+	net.what = "set up the loopback";
+	if (r == 0 && !plan->net_closed)
+		r = set_loopback(fd, true);
+	return r == 0 && net.egress ? make_listeners() : r;
 }
 
 int bawn_wall_network_here(
 	const struct bawn_plan *plan, struct bawn_wall_listeners *ret, struct bawn_error *err)
 {
-	begin(plan);
-	net.error = -fill_network();
-	if (net.fd >= 0)
-		(void)close(net.fd);
+	forget(plan->egress);
+	net.error = -fill_here(plan);
 	errno = net.error;
 	if (net.error)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot %s: %m", net.what);

@@ -32,6 +32,7 @@ struct builder {
 	dev_t root_dev; /* our own file systems: mount points may be made there */
 	dev_t scratch_dev;
 	int scratch;
+	int proc; /* not attached yet */
 	unsigned n_scratch;
 	size_t at;  /* how many mounts of the plan are made */
 	bool whole; /* the host's root is bound as a whole; directories are the host's and never
@@ -386,24 +387,19 @@ static int mask_proc(const struct builder *b, struct bawn_error *err)
 	return 0;
 }
 
-static int make_proc(struct builder *b, struct bawn_error *err)
+static int attach_proc(struct builder *b, struct bawn_error *err)
 {
-	static const char *const none[] = {NULL};
-	_cleanup_close_ int proc = bawn_mount_new(
-		"proc", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
 	struct mount_attr ro = {.attr_set = MOUNT_ATTR_RDONLY};
 	int r;
 
-	if (proc < 0)
-		return proc;
 	/* of our pid namespace; absent before Linux 6.3, where memfd_create is filtered anyway */
 	if (b->plan->n_no_exec)
-		(void)bawn_write_small(proc, "sys/vm/memfd_noexec", "1");
-	if (mount_setattr(proc, "", AT_EMPTY_PATH, &ro, sizeof(ro)) < 0)
+		(void)bawn_write_small(b->proc, "sys/vm/memfd_noexec", "1");
+	if (mount_setattr(b->proc, "", AT_EMPTY_PATH, &ro, sizeof(ro)) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make /proc read-only: %m");
 	r = need_dir(b, "proc", err);
 	if (r >= 0)
-		r = attach_at(b, proc, "proc", err);
+		r = attach_at(b, b->proc, "proc", err);
 	return r < 0 ? r : mask_proc(b, err);
 }
 
@@ -446,9 +442,6 @@ static int make_dev(struct builder *b, struct bawn_error *err)
 		if (r < 0)
 			return r;
 	}
-	r = b->plan->pty ? make_node(b, "/dev/tty", err) : 0; /* there is none to open otherwise */
-	if (r < 0)
-		return r;
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		if (symlinkat(links[i][0], b->root, links[i][1]) < 0)
 			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '/%s': %m",
@@ -456,19 +449,15 @@ static int make_dev(struct builder *b, struct bawn_error *err)
 	return attach_at(b, devpts, "dev/pts", err);
 }
 
-static int make_scratch(struct builder *b, struct bawn_error *err)
+static int attach_scratch(struct builder *b, struct bawn_error *err)
 {
 	struct stat st;
-	int fd = bawn_mount_scratch(b->plan, err);
 
-	b->scratch = fd;
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0)
+	if (fstat(b->scratch, &st) < 0)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "cannot make the private space: %m");
 	b->scratch_dev = st.st_dev;
-	return attach_at(b, fd, STAGE, err);
+	return attach_at(b, b->scratch, STAGE, err);
 }
 
 /* The helper and we share this. It ends before bawn_wall_root_left() returns. */
@@ -555,45 +544,74 @@ static int take_whole(struct builder *b, const struct bawn_mount *m, struct bawn
 	return r;
 }
 
+/* The same for every plan, in the order in which it costs the least. */
+static int begin(struct builder *b, struct bawn_error *err)
+{
+	static const char *const options[] = {"mode", "0755", "size", "4m", NULL};
+	static const char *const none[] = {NULL};
+	struct stat st;
+	int r;
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make mounts private: %m");
+	b->root = bawn_mount_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	if (b->root < 0)
+		return b->root;
+	/* stacked on "/": needs no directory of the host, and nobody sees it before pivot_root */
+	if (move_mount(b->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+		fstat(b->root, &st) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot attach the new root: %m");
+	b->root_dev = st.st_dev;
+	r = make_dev(b, err);
+	if (r < 0)
+		return r;
+	b->proc = bawn_mount_new(
+		"proc", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+	if (b->proc < 0)
+		return b->proc;
+	b->scratch = bawn_mount_scratch(err);
+	return b->scratch < 0 ? b->scratch : 0;
+}
+
 static int build(struct builder *b, struct bawn_error *err)
 {
 	const struct bawn_plan *plan = b->plan;
 	size_t first = plan->n_mounts && !strcmp(plan->mounts[0].dst, "/") ? 1 : 0;
 	int r = first ? take_whole(b, &plan->mounts[0], err) : 0;
 
-	if (r >= 0)
+	if (r >= 0 && first)
 		r = make_dev(b, err);
+	if (r >= 0 && plan->pty) /* there is none to open otherwise */
+		r = make_node(b, "/dev/tty", err);
 	if (r >= 0)
-		r = make_scratch(b, err);
+		r = bawn_mount_scratch_size(b->scratch, plan->limits.disk, err);
+	if (r >= 0)
+		r = attach_scratch(b, err);
 	for (b->at = first; r >= 0 && b->at < plan->n_mounts; b->at++)
 		r = do_mount(b, &plan->mounts[b->at], err);
+	/* last, so that nothing of the plan can lie over it */
 	if (r >= 0)
-		r = make_proc(b, err);
+		r = attach_proc(b, err);
 	return r < 0 ? r : enter(b, err);
+}
+
+static struct builder begun = {.root = -1, .scratch = -1, .proc = -1};
+
+int bawn_wall_root_begin(struct bawn_error *err)
+{
+	return begin(&begun, err);
 }
 
 int bawn_wall_root(const struct bawn_plan *plan, struct bawn_error *err)
 {
-	static const char *const options[] = {"mode", "0755", "size", "4m", NULL};
-	struct builder b = {.plan = plan, .root = -1, .scratch = -1};
-	struct stat st;
-	int r;
+	int r = begun.root < 0 ? begin(&begun, err) : 0;
 
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make mounts private: %m");
-	b.root = bawn_mount_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
-	if (b.root < 0)
-		return b.root;
-	/* stacked on "/": needs no directory of the host, and nobody sees it before pivot_root */
-	if (move_mount(b.root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
-		fstat(b.root, &st) < 0)
-		r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot attach the new root: %m");
-	else {
-		b.root_dev = st.st_dev;
-		r = build(&b, err);
-	}
-	(void)close(b.root);
-	if (b.scratch >= 0)
-		(void)close(b.scratch);
+	begun.plan = plan;
+	if (r >= 0)
+		r = build(&begun, err);
+	(void)close(begun.root);
+	(void)close(begun.scratch);
+	(void)close(begun.proc);
+	begun = (struct builder){.root = -1, .scratch = -1, .proc = -1};
 	return r;
 }

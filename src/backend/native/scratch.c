@@ -187,6 +187,14 @@ int bawn_keeper_start(const char *path, const char *const *clean, struct bawn_sc
 	return 0;
 }
 
+const char *bawn_scratch_of(const struct bawn_plan *plan)
+{
+	for (size_t i = 0; plan->tier == BAWN_TIER_LANDLOCK && i < plan->n_mounts; i++)
+		if (plan->mounts[i].kind == BAWN_MNT_SCRATCH)
+			return plan->mounts[i].dst;
+	return NULL;
+}
+
 int bawn_scratch_make(const char *path, struct bawn_scratch *ret, struct bawn_error *err)
 {
 	return bawn_keeper_start(path, NULL, ret, err);

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "plan/plan.h"
 
 struct bawn_scratch {
 	int pipe; /* the keeper acts when this is closed */
@@ -20,6 +21,8 @@ struct bawn_scratch {
 
 #define BAWN_SCRATCH_NONE ((struct bawn_scratch){.pipe = -1})
 
+/* Where the plan wants it; NULL in the other tiers. */
+const char *bawn_scratch_of(const struct bawn_plan *plan);
 int bawn_scratch_make(const char *path, struct bawn_scratch *ret, struct bawn_error *err);
 /*
  * A keeper that first runs `clean` (argv, or NULL for none), unless the run ended by itself, and

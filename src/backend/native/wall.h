@@ -17,11 +17,13 @@ struct bawn_place {
 };
 
 /*
- * root.c: the fresh root. Everything that the plan binds, private /tmp and /dev, own /proc. When it
- * returns, the new root is "/" and a helper takes the old one away; it is gone, or an error, when
+ * root.c: the fresh root. Everything that the plan binds, private /tmp and /dev, own /proc. What is
+ * the same for every plan can be begun before it is known. When bawn_wall_root() returns, the new
+ * root is "/" and a helper takes the old one away; it is gone, or an error, when
  * bawn_wall_root_left() returns. Until then the old root lies on top of ours, where ".." leads to
  * it: no name may be looked up but those of our own making.
  */
+int bawn_wall_root_begin(struct bawn_error *err);
 int bawn_wall_root(const struct bawn_plan *plan, struct bawn_error *err);
 int bawn_wall_root_left(struct bawn_error *err);
 
@@ -52,13 +54,16 @@ struct bawn_wall_listeners {
 	const char *redirect_what;   /* … for this could not be had */
 };
 /*
- * The network namespace, made by a helper that shares our memory and descriptors while we go on:
- * making one costs as much as all mounts together. Begin after descriptors were closed; join before
- * capabilities are dropped. A helper that failed fails the join. Unless plan->net_closed, the
- * namespace has a loopback of its own; with plan->egress, listeners and a redirect to them.
+ * The network namespace, made by helpers that share our memory and descriptors while we go on:
+ * making one costs as much as all mounts together. Begin after descriptors were closed; fill once
+ * the plan is known: with plan->egress, listeners and a redirect to them; join before capabilities
+ * are dropped. A helper that failed fails the join. Unless plan->net_closed, the namespace has a
+ * loopback of its own.
  */
-int bawn_wall_network_begin(const struct bawn_plan *plan, struct bawn_error *err);
-int bawn_wall_network_join(struct bawn_wall_listeners *ret, struct bawn_error *err);
+int bawn_wall_network_begin(struct bawn_error *err);
+int bawn_wall_network_fill(const struct bawn_plan *plan, struct bawn_error *err);
+int bawn_wall_network_join(
+	const struct bawn_plan *plan, struct bawn_wall_listeners *ret, struct bawn_error *err);
 /* The same in the namespace that we are in already, which is ours alone. */
 int bawn_wall_network_here(
 	const struct bawn_plan *plan, struct bawn_wall_listeners *ret, struct bawn_error *err);

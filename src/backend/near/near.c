@@ -26,7 +26,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "backend/inside/handover.h"
+#include "backend/inside/parcel.h"
 #include "backend/native/hole.h"
 #include "backend/native/native.h"
 #include "backend/native/seccomp.h"
@@ -237,10 +237,6 @@ static int make_init(struct bawn_near *n, struct bawn_init *init, struct bawn_er
 
 static int pack(struct bawn_near *n, const struct bawn_init *init, struct bawn_error *err)
 {
-	_cleanup_buf_ struct bawn_buf b = {0};
-
-	bawn_handover_encode(init, &b);
-	n->parcel[3] = b.failed ? b.failed : memory_file(b.data, b.len);
 	for (int i = 0; i < 3; i++) {
 		n->parcel[i] = init->stdio[i] < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC)
 						  : fcntl(init->stdio[i], F_DUPFD_CLOEXEC, 3);
@@ -248,9 +244,8 @@ static int pack(struct bawn_near *n, const struct bawn_init *init, struct bawn_e
 			return bawn_fail(
 				err, BAWN_ERR_BACKEND, -errno, "cannot take descriptor %d: %m", i);
 	}
-	if (n->parcel[3] < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, n->parcel[3], "cannot pack the plan");
-	return 0;
+	n->parcel[3] = bawn_parcel_pack(init, err);
+	return n->parcel[3] < 0 ? n->parcel[3] : 0;
 }
 
 static void drop_parcel(struct bawn_near *n)
@@ -264,29 +259,17 @@ static void drop_parcel(struct bawn_near *n)
 
 static int send_parcel(struct bawn_near *n, struct bawn_error *err)
 {
-	union {
-		struct cmsghdr hdr;
-		char buf[CMSG_SPACE(sizeof(n->parcel))];
-	} c = {.hdr = {.cmsg_len = CMSG_LEN(sizeof(n->parcel)),
-		       .cmsg_level = SOL_SOCKET,
-		       .cmsg_type = SCM_RIGHTS}};
-	struct bawn_parcel p = {.magic = BAWN_PARCEL_MAGIC};
-	struct iovec iov = {.iov_base = &p, .iov_len = sizeof(p)};
-	struct msghdr mh = {.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = c.buf,
-		.msg_controllen = sizeof(c.buf)};
-	struct stat st;
 	int on = 1;
+	int r = 0;
 
-	if (fstat(n->parcel[3], &st) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot pack the plan: %m");
-	p.size = (uint32_t)st.st_size;
-	memcpy(CMSG_DATA(&c.hdr), n->parcel, sizeof(n->parcel));
 	/* its answer will say who it is */
-	if (setsockopt(n->link.sock, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
-		sendmsg(n->link.sock, &mh, MSG_NOSIGNAL) != sizeof(p))
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot hand the plan over: %m");
+	if (setsockopt(n->link.sock, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
+		r = -errno;
+	if (r == 0)
+		r = bawn_parcel_send(n->link.sock, n->parcel);
+	if (r < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot hand the plan over: %s",
+			strerrordesc_np(-r));
 	drop_parcel(n);
 	return 0;
 }
@@ -441,7 +424,8 @@ int bawn_near_prepare(struct bawn_instance *in, const struct bawn_tool *tool,
 	for (int i = 0; i < BAWN_PARCEL_FDS; i++)
 		n->parcel[i] = -1;
 	n->arena = bawn_arena_new();
-	r = bawn_link_open(&n->link, in, init.plan, err);
+	bawn_link_open(&n->link, in);
+	r = bawn_link_plan(&n->link, init.plan, err);
 	if (r < 0)
 		return r;
 	if (!n->arena)

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See parcel.h. */
+#include "backend/inside/parcel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define MAGIC UINT32_C(0x6277696e)
+
+struct parcel {
+	uint32_t magic;
+	uint32_t size; /* of the handover in the memory file */
+};
+
+union control {
+	struct cmsghdr hdr;
+	char buf[CMSG_SPACE(sizeof(int) * BAWN_PARCEL_FDS)];
+};
+
+int bawn_parcel_pack(const struct bawn_init *in, struct bawn_error *err)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	bawn_handover_encode(in, &b);
+	fd = b.failed ? b.failed : memfd_create("bawn-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, b.failed ? b.failed : -errno,
+			"cannot pack the plan: %s", strerrordesc_np(b.failed ? -b.failed : errno));
+	r = bawn_write_all(fd, b.data, b.len);
+	if (r >= 0 && fcntl(fd, F_ADD_SEALS,
+			      F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+		r = -errno;
+	if (r < 0)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, r, "cannot pack the plan: %s", strerrordesc_np(-r));
+	return TAKE_FD(fd);
+}
+
+int bawn_parcel_send(int sock, const int fds[BAWN_PARCEL_FDS])
+{
+	size_t len = sizeof(int) * BAWN_PARCEL_FDS;
+	union control c = {.hdr = {.cmsg_len = CMSG_LEN(len),
+				   .cmsg_level = SOL_SOCKET,
+				   .cmsg_type = SCM_RIGHTS}};
+	off_t size = lseek(fds[3], 0, SEEK_END);
+	struct parcel p = {.magic = MAGIC, .size = (uint32_t)size};
+	struct iovec iov = {.iov_base = &p, .iov_len = sizeof(p)};
+	struct msghdr mh = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = c.buf,
+		.msg_controllen = sizeof(c.buf)};
+
+	if (size < 0 || size > UINT32_MAX)
+		return -E2BIG;
+	memcpy(CMSG_DATA(&c.hdr), fds, len);
+	return sendmsg(sock, &mh, MSG_NOSIGNAL) == sizeof(p) ? 0 : -errno;
+}
+
+static int receive(int sock, struct parcel *ret, int fds[BAWN_PARCEL_FDS])
+{
+	union control c = {.buf = {0}};
+	struct iovec iov = {.iov_base = ret, .iov_len = sizeof(*ret)};
+	struct msghdr mh = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = c.buf,
+		.msg_controllen = sizeof(c.buf)};
+	ssize_t n;
+
+	do
+		n = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (n < (ssize_t)sizeof(*ret))
+		return -EPIPE;
+	if (ret->magic != MAGIC || mh.msg_flags & MSG_CTRUNC || c.hdr.cmsg_type != SCM_RIGHTS ||
+		c.hdr.cmsg_len != CMSG_LEN(sizeof(int) * BAWN_PARCEL_FDS))
+		return -EPROTO;
+	memcpy(fds, CMSG_DATA(&c.hdr), sizeof(int) * BAWN_PARCEL_FDS);
+	return 0;
+}
+
+int bawn_parcel_take(struct bawn_arena *a, int sock, struct bawn_init *ret, struct bawn_error *err)
+{
+	int fds[BAWN_PARCEL_FDS] = {0};
+	struct parcel p = {0};
+	int r = receive(sock, &p, fds);
+	void *data;
+
+	if (r < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot take what the host sends: %s",
+			strerrordesc_np(-r));
+	data = mmap(NULL, p.size, PROT_READ, MAP_PRIVATE, fds[3], 0);
+	if (data == MAP_FAILED)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot map the plan: %m");
+	r = bawn_handover_decode(a, data, p.size, ret, err);
+	(void)munmap(data, p.size);
+	(void)close(fds[3]);
+	memcpy(ret->stdio, fds, sizeof(ret->stdio));
+	return r;
+}
