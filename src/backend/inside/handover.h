@@ -13,6 +13,7 @@
 
 /* Of `in`: plan, uid, gid, by_cgroup, outer, base, notify. Look at out->failed at the end. */
 void bawn_handover_encode(const struct bawn_init *in, struct bawn_buf *out);
-/* The other way round, and the tier; members not named above are left alone. -EPROTO if it is no handover. */
+/* The other way round, and the tier; members not named above are left alone. -EPROTO if it is no
+ * handover. */
 int bawn_handover_decode(struct bawn_arena *a, const void *data, size_t len, struct bawn_init *ret,
 	struct bawn_error *err);

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The life of the sandbox's init, see init.h. The wall is a table of steps: each adds the controls
- * that are in force once it has succeeded; the first failure ends everything before any untrusted
- * code has run.
- */
+/* The life of the sandbox's init, see init.h. How it builds the wall is in steps.c. */
 #include "backend/native/init.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,435 +10,28 @@
 #include <stdlib.h>
 
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "backend/inside/parcel.h"
-#include "backend/native/broker.h"
 #include "backend/native/hole.h"
-#include "backend/native/meter.h"
+#include "backend/native/init_impl.h"
 #include "backend/native/scratch.h"
 #include "backend/native/seccomp.h"
-#include "backend/native/wall.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/sys.h"
 
-#define SOCK_FD 3 /* where the socket to the host is moved; everything above is closed */
-
-struct state {
-	struct bawn_init *in;
-	const struct bawn_plan *plan; /* NULL as long as it has not come */
-	uint32_t enforced;
-	uint32_t by_cgroup;
-	uint32_t todo; /* limits for the meter */
-	bool alone;    /* a pid namespace ends with us; else we are a subreaper */
-	bool power;    /* NEAR: the tool's mounts can be finished */
-	int sock;
-	int pty;
-	int relays[BAWN_PORTS_MAX];
-	size_t n_relays;
-	struct bawn_wall_listeners listeners;
-	int listener;
-	int exec_errno;
-	bool dismissed; /* the word was not to start */
-	pid_t pid;
-	const char **sh_argv;
-	const char *const *exes; /* paths to try, NULL-terminated */
-	struct bawn_meter *meter;
-	struct bawn_broker *broker;
-	unsigned reports;
-	int64_t next_usage;
-};
-
-static void tell(const struct state *s, const struct bawn_init_msg *msg)
+static void tell(const struct init_state *s, const struct bawn_init_msg *msg)
 {
 	(void)send(s->sock, msg, sizeof(*msg), MSG_NOSIGNAL);
-}
-
-/* ---- the steps ---- */
-
-static bool follows_parent(const struct state *s)
-{
-	return s->in->tier == BAWN_TIER_NEAR ? s->in->outer.follow_parent : s->alone;
-}
-
-static int step_settle(struct state *s, struct bawn_error *err)
-{
-	sigset_t all;
-	int r;
-
-	(void)prctl(PR_SET_NAME, "bawn-init");
-	for (int sig = 1; s->in->reset_signals && sig < NSIG; sig++)
-		(void)sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-	/* a process that moves itself is not made to wait for every processor, as one that is moved
-	 */
-	r = s->in->cgroup ? bawn_cgroup_enter(s->in->cgroup, s->in->born_inside) : 0;
-	if (r < 0) {
-		errno = -r;
-		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot enter the control group: %m");
-	}
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, NULL);
-	if (!HOLE("setsid") && bawn_setsid() < 0 && getsid(0) != getpid()) /* a tool's doing */
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a session: %m");
-	/* the kernel ends the whole pid namespace with us, whatever else is going on */
-	if (follows_parent(s) && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot follow the parent: %m");
-	if (!s->alone && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot become a subreaper: %m");
-	/* so that the id maps are ours to write; taken back before the command runs */
-	(void)prctl(PR_SET_DUMPABLE, 1);
-	return 0;
-}
-
-/* Nothing of the host process but its end of the socket; the command's own come with the plan. */
-static int step_socket(struct state *s, struct bawn_error *err)
-{
-	if (s->in->sock != SOCK_FD && dup3(s->in->sock, SOCK_FD, O_CLOEXEC) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot move descriptors: %m");
-	s->sock = SOCK_FD;
-	if (!HOLE("closefds") && close_range(SOCK_FD + 1, INT_MAX, 0) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot close descriptors: %m");
-	return 0;
-}
-
-static int step_descriptors(struct state *s, struct bawn_error *err)
-{
-	int fds[3];
-
-	/* out of the way of 0-3 first */
-	for (int i = 0; i < 3; i++) {
-		fds[i] = s->in->stdio[i] < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC)
-					     : fcntl(s->in->stdio[i], F_DUPFD_CLOEXEC, 10);
-		if (fds[i] < 0)
-			return bawn_fail(
-				err, BAWN_ERR_BACKEND, -errno, "cannot take descriptor %d: %m", i);
-	}
-	if (s->in->sock != SOCK_FD && dup3(s->in->sock, SOCK_FD, O_CLOEXEC) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot move descriptors: %m");
-	s->sock = SOCK_FD;
-	for (int i = 0; i < 3; i++)
-		if (dup2(fds[i], i) < 0)
-			return bawn_fail(
-				err, BAWN_ERR_BACKEND, -errno, "cannot move descriptors: %m");
-	if (!HOLE("closefds") && close_range(SOCK_FD + 1, INT_MAX, 0) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot close descriptors: %m");
-	return 0;
-}
-
-static int step_identity(struct state *s, struct bawn_error *err)
-{
-	return bawn_wall_identity(s->in->uid, s->in->gid, err);
-}
-
-/* Without a map of ids the groups of the caller would go along. */
-static int step_groups(struct state *s, struct bawn_error *err)
-{
-	(void)s;
-	return bawn_wall_no_groups(err);
-}
-
-static int step_network(struct state *s, struct bawn_error *err)
-{
-	(void)s;
-	return HOLE("netns") ? 0 : bawn_wall_network_begin(err);
-}
-
-static int step_begin(struct state *s, struct bawn_error *err)
-{
-	(void)s;
-	return bawn_wall_root_begin(err);
-}
-
-/* What the host has made meanwhile. */
-static int step_plan(struct state *s, struct bawn_error *err)
-{
-	struct bawn_arena *a = bawn_arena_new(); /* lives as long as we do */
-	int r;
-
-	if (!a)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
-	r = bawn_parcel_take(a, s->sock, s->in, err);
-	if (r == -EPIPE) /* nobody waits for an answer */
-		_exit(1);
-	if (r < 0)
-		return r;
-	s->plan = s->in->plan;
-	s->by_cgroup = s->in->by_cgroup;
-	for (int i = 0; i < 3; i++) {
-		if (dup2(s->in->stdio[i], i) < 0)
-			return bawn_fail(
-				err, BAWN_ERR_BACKEND, -errno, "cannot move descriptors: %m");
-		(void)close(s->in->stdio[i]);
-	}
-	return 0;
-}
-
-static int step_fill(struct state *s, struct bawn_error *err)
-{
-	if (sethostname(s->plan->hostname, strlen(s->plan->hostname)) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot set the host name: %m");
-	return HOLE("netns") ? 0 : bawn_wall_network_fill(s->plan, err);
-}
-
-static int step_join(struct state *s, struct bawn_error *err)
-{
-	int r = HOLE("netns") ? 0 : bawn_wall_network_join(s->plan, &s->listeners, err);
-
-	if (r < 0 || s->plan->net_closed)
-		return r;
-	s->n_relays = s->plan->n_loopback_ports;
-	return bawn_wall_listen(s->plan, s->relays, err);
-}
-
-static int step_root(struct state *s, struct bawn_error *err)
-{
-	return bawn_wall_root(s->plan, err);
-}
-
-static int step_terminal(struct state *s, struct bawn_error *err)
-{
-	char name[64];
-	unsigned n = 0;
-	int unlock = 0;
-
-	if (!s->plan->pty)
-		return 0;
-	s->pty = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (s->pty < 0 || ioctl(s->pty, TIOCSPTLCK, &unlock) < 0 || ioctl(s->pty, TIOCGPTN, &n) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a terminal: %m");
-	(void)snprintf(name, sizeof(name), "/dev/pts/%u", n);
-	_cleanup_close_ int tty = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (tty < 0 || dup2(tty, 0) < 0 || dup2(tty, 1) < 0 || dup2(tty, 2) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot open the terminal: %m");
-	return 0;
-}
-
-static int step_limits(struct state *s, struct bawn_error *err)
-{
-	int r = s->in->groups_follow ? bawn_cgroup_join(s->sock, &s->by_cgroup) : 0;
-
-	if (r < 0) {
-		errno = -r;
-		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot enter the control group: %m");
-	}
-	s->todo = s->plan->demanded & ~s->by_cgroup & ~s->in->outer.limits &
-		  (BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_CPU | BAWN_CTL_LIMIT_PROCESSES |
-			  BAWN_CTL_LIMIT_FILES | BAWN_CTL_LIMIT_DISK);
-	r = bawn_meter_rlimits(s->plan, s->todo);
-	if (r < 0) {
-		errno = -r;
-		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot set resource limits: %m");
-	}
-	return 0;
-}
-
-static int step_privilege(struct state *s, struct bawn_error *err)
-{
-	(void)s;
-	return bawn_wall_no_privilege(err);
-}
-
-static int step_landlock(struct state *s, struct bawn_error *err)
-{
-	int r = bawn_wall_landlock(s->plan, err);
-
-	return r < 0 ? r : 0;
-}
-
-static int step_directory(struct state *s, struct bawn_error *err)
-{
-	if (chdir(s->plan->cwd) < 0)
-		return bawn_fail(err, BAWN_ERR_CALL, -errno, "cannot enter '%s': %m", s->plan->cwd);
-	return 0;
-}
-
-static int step_left(struct state *s, struct bawn_error *err)
-{
-	(void)s;
-	return bawn_wall_root_left(err);
-}
-
-static int step_syscalls(struct state *s, struct bawn_error *err)
-{
-	(void)prctl(PR_SET_DUMPABLE, 0);
-	if (HOLE("seccomp"))
-		return 0;
-	return bawn_seccomp_load(&s->in->base, false, err);
-}
-
-/* ---- the steps behind somebody else's wall ---- */
-
-static int step_outer(struct state *s, struct bawn_error *err)
-{
-	return bawn_wall_outer_check(s->in->outer.host_ns, s->in->outer.shared, err);
-}
-
-static int step_power(struct state *s, struct bawn_error *err)
-{
-	int r = bawn_wall_outer_power(geteuid(), getegid(), &s->power, err);
-
-	/* new rights undo it */
-	return r == 0 && follows_parent(s) && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : r;
-}
-
-static int step_outer_network(struct state *s, struct bawn_error *err)
-{
-	int r = bawn_wall_outer_network(s->in->outer.host_ns, err);
-
-	if (r == 0)
-		r = bawn_wall_network_here(s->plan, &s->listeners, err);
-	if (r < 0 || s->plan->net_closed)
-		return r;
-	s->n_relays = s->plan->n_loopback_ports;
-	return bawn_wall_listen(s->plan, s->relays, err);
-}
-
-static int step_outer_mounts(struct state *s, struct bawn_error *err)
-{
-	uint32_t claims = 0;
-	int r = bawn_wall_outer_mounts(s->plan, s->in->outer.places, s->power, &claims, err);
-
-	s->enforced |= claims;
-	return r;
-}
-
-static int step_hidden(struct state *s, struct bawn_error *err)
-{
-	return bawn_wall_outer_hidden(s->plan, err);
-}
-
-/* Another kernel may have been built without it; what it would hold is held outside. */
-static int step_landlock_if(struct state *s, struct bawn_error *err)
-{
-	return bawn_landlock_abi() < 1 ? 0 : step_landlock(s, err);
-}
-
-static int step_syscalls_if(struct state *s, struct bawn_error *err)
-{
-	if (step_syscalls(s, err) == 0)
-		s->enforced |= BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED;
-	return 0;
-}
-
-/* ---- all steps ---- */
-
-#define T(tier) (1u << BAWN_TIER_##tier)
-#define OURS    (T(FULL) | T(CHROOT)) /* we make the namespaces */
-#define HERE    (OURS | T(LANDLOCK))  /* a child of the host process */
-#define THIS    (HERE | T(NEAR))      /* on this kernel */
-#define EACH    (THIS | T(FAR))
-
-static const struct step {
-	const char *name;
-	unsigned tiers;
-	int (*run)(struct state *s, struct bawn_error *err);
-	uint32_t claims; /* what is in force once it has succeeded */
-} steps[] = {
-	{"settle", EACH, step_settle, 0},
-	{"descriptors", HERE, step_socket, 0},
-	{"descriptors", T(NEAR) | T(FAR), step_descriptors, 0},
-	{"outer wall", T(NEAR), step_outer, BAWN_CTL_PROC | BAWN_CTL_IPC},
-	{"namespaces", T(NEAR), step_power, 0},
-	{"network", T(NEAR), step_outer_network, BAWN_CTL_NET_NONE},
-	{"mounts", T(NEAR), step_outer_mounts, 0},
-	{"network", OURS, step_network, 0},
-	{"identity", T(FULL), step_identity, BAWN_CTL_PROC | BAWN_CTL_IPC},
-	{"identity", T(CHROOT), step_groups, BAWN_CTL_PROC | BAWN_CTL_IPC},
-	{"root", OURS, step_begin, 0},
-	{"plan", HERE, step_plan, 0}, /* what stands above is the same for all */
-	{"network", OURS, step_fill, 0},
-	{"root", OURS, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK},
-	{"network", OURS, step_join, BAWN_CTL_NET_NONE},
-	{"terminal", EACH, step_terminal, 0},
-	{"limits", EACH, step_limits, BAWN_CTL_LIMIT_FILES},
-	{"privilege", EACH, step_privilege, BAWN_CTL_PRIVILEGE},
-	{"hidden", T(NEAR), step_hidden, BAWN_CTL_FS_DENY},
-	{"root", T(FULL), step_left, 0}, /* before any name of the plan is looked up */
-	{"landlock", THIS, step_landlock, BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE},
-	{"landlock", T(FAR), step_landlock_if, 0},
-	{"directory", EACH, step_directory, BAWN_CTL_ENV},
-	{"syscalls", THIS, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED},
-	{"syscalls", T(FAR), step_syscalls_if, 0},
-};
-
-/* What the Landlock tier can claim depends on the kernel's ABI and on what the plan asks of it. */
-static uint32_t landlock_claims(const struct state *s)
-{
-	const struct bawn_plan *p = s->plan;
-	uint32_t c = BAWN_CTL_FS_DENY | BAWN_CTL_LIMIT_DISK | BAWN_CTL_NET_NONE;
-	int abi = bawn_landlock_abi();
-
-	if (abi >= 6)
-		c |= BAWN_CTL_PROC;
-	if (abi >= 6 && !p->unix_open)
-		c |= BAWN_CTL_IPC;
-	if (!p->n_no_exec)
-		c |= BAWN_CTL_FS_EXEC;
-	return c;
-}
-
-/*
- * With the door, the network is what the door lets through: whatever its rules, internal addresses
- * are its decision as nothing else leads out. The host starts nothing before the door is ready.
- */
-static uint32_t network_claims(const struct state *s)
-{
-	uint32_t c = s->enforced & ~(uint32_t)BAWN_CTL_NET_NONE;
-
-	if (!s->plan->egress)
-		return s->enforced;
-	return c | BAWN_CTL_NET_SSRF | (s->listeners.redirect_error < 0 ? 0 : BAWN_CTL_NET_EGRESS);
-}
-
-static uint32_t last_claims(const struct state *s)
-{
-	uint32_t c = s->enforced;
-
-	switch (s->plan->tier) {
-	case BAWN_TIER_LANDLOCK:
-		c |= landlock_claims(s);
-		if (bawn_landlock_abi() <
-			3) /* a file could be cut without being opened for writing */
-			c &= ~(uint32_t)BAWN_CTL_FS_WRITE;
-		break;
-	case BAWN_TIER_FAR: /* files and network are held by the host, which says so */
-		return c;
-	case BAWN_TIER_FULL:
-	case BAWN_TIER_CHROOT:
-	case BAWN_TIER_NEAR:
-		c = network_claims(s);
-		if (s->in->outer.shared && bawn_landlock_abi() < 6)
-			c &= ~(uint32_t)BAWN_CTL_PROC; /* neighbours could be signalled */
-		break;
-	}
-	/* mounts keep what exists; what does not exist yet is the broker's, which is loaded with
-	 * the command or not at all: a failure there ends the run before exec */
-	return c | BAWN_CTL_FS_PROTECT;
-}
-
-static int build_wall(struct state *s, struct bawn_error *err)
-{
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		if (!(steps[i].tiers & 1u << s->in->tier))
-			continue;
-		if (steps[i].run(s, err) < 0)
-			return bawn_error_wrap(err, "%s", steps[i].name);
-		s->enforced |= steps[i].claims;
-	}
-	s->enforced = last_claims(s) | s->by_cgroup | s->in->outer.limits | s->todo;
-	return 0;
 }
 
 /* ---- the command ---- */
 
 /* Without a pid namespace the command gets a domain of its own, so that it cannot signal us. */
-static int own_domain(const struct state *s)
+static int own_domain(const struct init_state *s)
 {
 	struct bawn_landlock_ruleset_attr attr = {.scoped = 3};
 	_cleanup_close_ int fd = -1;
@@ -473,7 +60,7 @@ static bool await_word(void)
  */
 static int command_main(void *arg)
 {
-	struct state *s = arg;
+	struct init_state *s = arg;
 	const struct bawn_plan *p = s->plan;
 	sigset_t none;
 	int r;
@@ -512,7 +99,7 @@ static int command_main(void *arg)
 	_exit(127);
 }
 
-static int prepare_sh(struct state *s)
+static int prepare_sh(struct init_state *s)
 {
 	size_t n = 0;
 
@@ -529,7 +116,7 @@ static int prepare_sh(struct state *s)
 }
 
 /* The command's path or, for a bare name in an image, the places along PATH. */
-static int prepare_exes(struct state *s)
+static int prepare_exes(struct init_state *s)
 {
 	static const char *one[2];
 	const char *path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -559,7 +146,7 @@ static int prepare_exes(struct state *s)
 
 static void report(void *data, uint32_t control, const char *text)
 {
-	struct state *s = data;
+	struct init_state *s = data;
 	struct bawn_init_msg msg = {.kind = BAWN_EV_DENIED, .control = control};
 
 	if (s->reports++ > 1000) /* a flood says nothing new */
@@ -568,7 +155,7 @@ static void report(void *data, uint32_t control, const char *text)
 	(void)send(SOCK_FD, &msg, sizeof(msg), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static int start_command(struct state *s)
+static int start_command(struct init_state *s)
 {
 	static char stack[65536] __attribute__((aligned(64)));
 	struct bawn_init_msg failed = {.kind = BAWN_EV_FAILED};
@@ -598,8 +185,8 @@ static int start_command(struct state *s)
 
 /* ---- afterwards ---- */
 
-static void finish(struct state *s) __attribute__((noreturn));
-static void finish(struct state *s)
+static void finish(struct init_state *s) __attribute__((noreturn));
+static void finish(struct init_state *s)
 {
 	/* orphans come to us: who has no child has no descendant, and need not look for any */
 	if (!s->alone && s->meter && (waitpid(-1, NULL, WNOHANG | __WALL) >= 0 || errno != ECHILD))
@@ -609,8 +196,8 @@ static void finish(struct state *s)
 }
 
 /* Nobody would watch over the command: end everything. */
-static void give_up(struct state *s) __attribute__((noreturn));
-static void give_up(struct state *s)
+static void give_up(struct init_state *s) __attribute__((noreturn));
+static void give_up(struct init_state *s)
 {
 	struct bawn_init_msg msg = {.kind = BAWN_EV_FAILED, .status = ENOMEM};
 
@@ -619,7 +206,7 @@ static void give_up(struct state *s)
 }
 
 /* What no mount limits as a whole. */
-static uint64_t scratch_usage(const struct state *s)
+static uint64_t scratch_usage(const struct init_state *s)
 {
 	const char *dir = bawn_scratch_of(s->plan);
 
@@ -630,7 +217,7 @@ static uint64_t scratch_usage(const struct state *s)
 		       : 0;
 }
 
-static int look(struct state *s)
+static int look(struct init_state *s)
 {
 	struct bawn_init_msg msg = {.kind = BAWN_EV_LIMIT};
 	int next = -1;
@@ -649,7 +236,7 @@ static int look(struct state *s)
 	finish(s);
 }
 
-static void tell_exit(struct state *s, int status)
+static void tell_exit(struct init_state *s, int status)
 {
 	struct bawn_init_msg msg = {.kind = BAWN_EV_EXITED, .status = status};
 	siginfo_t left = {0};
@@ -664,7 +251,7 @@ static void tell_exit(struct state *s, int status)
 	finish(s);
 }
 
-static void reap(struct state *s)
+static void reap(struct init_state *s)
 {
 	int status;
 	pid_t pid;
@@ -676,7 +263,7 @@ static void reap(struct state *s)
 		finish(s);
 }
 
-static void obey(struct state *s)
+static void obey(struct init_state *s)
 {
 	struct bawn_init_order order = {0};
 	ssize_t n = recv(SOCK_FD, &order, sizeof(order), MSG_DONTWAIT);
@@ -690,8 +277,8 @@ static void obey(struct state *s)
 		(void)kill(-s->pid, order.signo);
 }
 
-static void stay(struct state *s) __attribute__((noreturn));
-static void stay(struct state *s)
+static void stay(struct init_state *s) __attribute__((noreturn));
+static void stay(struct init_state *s)
 {
 	struct pollfd fds[3] = {{.fd = SOCK_FD, .events = POLLIN}, {.fd = -1, .events = POLLIN},
 		{.fd = s->broker ? bawn_broker_fd(s->broker) : -1, .events = POLLIN}};
@@ -726,7 +313,7 @@ static void stay(struct state *s)
 
 /* ---- the beginning ---- */
 
-static void send_ready(const struct state *s)
+static void send_ready(const struct init_state *s)
 {
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_READY, .enforced = s->enforced};
 	union {
@@ -767,7 +354,7 @@ static void send_ready(const struct state *s)
 void bawn_init_main(const struct bawn_init *in)
 {
 	struct bawn_init mine = *in;
-	struct state s = {.in = &mine,
+	struct init_state s = {.in = &mine,
 		.plan = in->plan,
 		.by_cgroup = in->by_cgroup,
 		.sock = in->sock,
@@ -779,7 +366,7 @@ void bawn_init_main(const struct bawn_init *in)
 		  (in->tier != BAWN_TIER_FAR || getpid() == 1);
 	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
 		s.listeners.fds[i] = -1;
-	if (build_wall(&s, &msg.error) < 0) {
+	if (init_build_wall(&s, &msg.error) < 0) {
 		tell(&s, &msg);
 		_exit(1);
 	}

@@ -107,7 +107,9 @@ int bawn_probe_by_doing(const struct bawn_backend *be, const char *image, struct
 		return -ENOMEM;
 	plan.call = &call;
 	in->be = be;
-	r = be->prepare(in, &plan, stdio, &err);
+	r = be->begin ? be->begin(in, &err) : 0;
+	if (r >= 0)
+		r = be->prepare(in, &plan, stdio, &err);
 	if (r >= 0)
 		r = be->await(in, &err);
 	(void)uname(&un);
