@@ -533,6 +533,7 @@ static void tool_main(const struct pump *p)
 	const struct bawn_far_job *job = &p->start->job;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	bool stdio = p->start->tool->stream_is_stdio;
+	struct bawn_error err = {0};
 	sigset_t none;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -544,6 +545,10 @@ static void tool_main(const struct pump *p)
 		_exit(126);
 	if (!stdio)
 		(void)fcntl(job->stream, F_SETFD, 0);
+	if (p->start->tool->enter && p->start->tool->enter(job, &err) < 0) {
+		(void)dprintf(2, "%s\n", err.msg);
+		_exit(126);
+	}
 	bawn_exec(p->start->argv[0], p->start->argv, (const char *const *)environ);
 	(void)dprintf(2, "cannot run '%s': %m\n", p->start->argv[0]);
 	_exit(127);
