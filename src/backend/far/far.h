@@ -47,8 +47,10 @@ struct bawn_far_tool {
 				 bawn_far ends it after bawn_far_destroy() */
 	bool as_user;         /* the bridge is started as the user that the command is to be */
 	bool no_inside;       /* it needs no bawn-inside: job->inside is NULL */
-	bool in_memory;       /* job->dir is better not on a disk; it is small */
-	int setup_ms;         /* how long it may take until the wall stands; 0: the usual */
+	bool eager;     /* what is sent waits in `stream` until the bridge is there to read it:
+			   its greeting need not be awaited */
+	bool in_memory; /* job->dir is better not on a disk; it is small */
+	int setup_ms;   /* how long it may take until the wall stands; 0: the usual */
 
 	/*
 	 * In the host process: refuse what cannot be done (BAWN_ERR_UNSUPPORTED), write what is

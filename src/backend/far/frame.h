@@ -6,7 +6,7 @@
  * stream, whatever carries it (stdio of a tool, a virtual serial line, a vsock).
  *
  *   host (pump.c)                          inside (inside/far.c)
- *                                  HELLO  ←
+ *                                  HELLO  ← (need not be awaited: far.h, `eager`)
  *   → PLAN… ENTRY DATA… ENTRY … TREE_END
  *                          READY or ERROR ←
  *   → GO

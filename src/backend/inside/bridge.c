@@ -367,11 +367,11 @@ static void hear_init(struct bridge *b)
 /* Init is gone, and with it everything it watched over. */
 static void end_init(struct bridge *b)
 {
-	if (b->pid > 0) {
-		(void)kill(b->pid, SIGKILL);
-		while (waitpid(b->pid, NULL, __WALL) < 0 && errno == EINTR)
-			;
-	}
+	if (b->pid <= 0)
+		return;
+	(void)kill(b->pid, SIGKILL);
+	while (waitpid(b->pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
 	b->pid = 0;
 	if (getpid() == 1) {
 		(void)kill(-1, SIGKILL);
@@ -403,7 +403,7 @@ static int round_trip(struct bridge *b)
 		write_input(b);
 	if (fds[1].revents)
 		hear_init(b);
-	if (b->sock < 0 && b->pid > 0)
+	if (b->sock < 0)
 		end_init(b);
 	if (r == 0)
 		r = flush(b, &b->out);
