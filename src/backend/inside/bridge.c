@@ -18,6 +18,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -217,6 +218,20 @@ static int start_init(struct bridge *b, struct bawn_error *err)
 	return 0;
 }
 
+/*
+ * What the commands of today need and this kernel does not know. Old gVisor refuses a flag that ls
+ * and stat of coreutils give each time, and what they say then helps nobody.
+ */
+static void look_for_flaws(struct bawn_event *ready)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, "/", AT_NO_AUTOMOUNT, STATX_TYPE, &st) < 0 && errno == EINVAL)
+		(void)snprintf(ready->text, sizeof(ready->text),
+			"its kernel is too old for ls, dir and stat, which fail with 'Invalid argument' "
+			"(AT_NO_AUTOMOUNT)");
+}
+
 /* Init's word that the wall stands, passed on. */
 static int await_init(struct bridge *b, struct bawn_error *err)
 {
@@ -224,6 +239,7 @@ static int await_init(struct bridge *b, struct bawn_error *err)
 	struct bawn_event ev = {0};
 	ssize_t n;
 
+	look_for_flaws(&ev); /* while it is busy */
 	do
 		n = recv(b->sock, &msg, sizeof(msg), 0);
 	while (n < 0 && errno == EINTR);
