@@ -59,13 +59,15 @@ struct bawn_instance {
 	size_t n_listeners;
 	char walls[256]; /* what enforces it, for people: "user+mount+… namespaces, Landlock 7, …"
 			  */
+	char flaw[160]; /* "", or what does not work behind this wall although it is complete, for
+			   people; set by await(). Another of the same level is preferred */
 };
 
 /* What this host can do right now, and why not. */
 struct bawn_probe {
 	uint32_t offers;  /* BAWN_CTL_*; 0 when it cannot be used at all */
 	char version[64]; /* "Landlock ABI 7, Linux 6.18" */
-	char reason[200]; /* set when offers is 0 or less than usual */
+	char reason[200]; /* set when offers is 0 or less than usual, or there is a flaw */
 	char remedy[200]; /* the exact command that would change that, or "" */
 };
 

@@ -148,3 +148,16 @@ int bawn_choose(const struct bawn_policy *p, struct bawn_choices *ret, struct ba
 {
 	return bawn_choose_among(bawn_backend_at, p, ret, err);
 }
+
+bool bawn_choices_put_back(struct bawn_choices *c, size_t i)
+{
+	const struct bawn_backend *be = c->v[i];
+	size_t last = i;
+
+	for (size_t k = i + 1; k < c->n; k++)
+		if (c->v[k]->level == be->level)
+			last = k;
+	memmove(&c->v[i], &c->v[i + 1], (last - i) * sizeof(c->v[0]));
+	c->v[last] = be;
+	return last > i;
+}

@@ -24,4 +24,6 @@ int bawn_choose(const struct bawn_policy *p, struct bawn_choices *ret, struct ba
 /* The same among those that `at` gives, strongest first, NULL past the end. */
 int bawn_choose_among(const struct bawn_backend *(*at)(size_t), const struct bawn_policy *p,
 	struct bawn_choices *ret, struct bawn_error *err);
+/* Move candidate `i` behind the others of its level. Returns false if there is none. */
+bool bawn_choices_put_back(struct bawn_choices *c, size_t i);
 const char *bawn_level_name(enum bawn_level level);

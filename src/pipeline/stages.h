@@ -15,7 +15,7 @@ struct bawn_run {
 	const struct bawn_run_input *in;
 	struct bawn_result *r;
 	struct bawn_audit *audit;
-	const struct bawn_choices *choices; /* NULL: not chosen yet */
+	struct bawn_choices *choices; /* NULL: not chosen yet */
 	struct bawn_instance *instance;
 	struct bawn_door *door;
 	struct bawn_stdio stdio;

@@ -14,6 +14,7 @@
 #include "backend/ask.h"
 #include "pipeline/choose.h"
 #include "pipeline/filter.h"
+#include "pipeline/flaw.h"
 #include "pipeline/stages.h"
 #include "plan/module.h"
 
@@ -160,13 +161,12 @@ static const char *without_name(const char *msg, const char *name)
 	return msg;
 }
 
-static void note_tried(struct bawn_run *x, struct bawn_tried *tried, const struct bawn_backend *be)
+static void note_tried(struct bawn_run *x, const struct bawn_backend *be)
 {
 	struct bawn_result *r = x->r;
 	const char *why = bawn_arena_strdup(x->a, without_name(r->error.msg, be->name));
 
-	tried[r->n_tried++] = (struct bawn_tried){be->name, why ? why : "out of memory"};
-	r->tried = tried;
+	r->tried[r->n_tried++] = (struct bawn_tried){be->name, why ? why : "out of memory"};
 }
 
 /* None would do: the first one's reason, and who else was asked. */
@@ -195,16 +195,112 @@ static const char *reason_of(struct bawn_run *x, const struct bawn_choices *c)
 		r->tried[0].backend, more, r->tried[0].why);
 }
 
+/* ---- flaws ---- */
+
+static void note_flaw(struct bawn_run *x, const struct bawn_backend *be, const char *flaw)
+{
+	const char *why = bawn_arena_strdup(x->a, flaw);
+
+	x->r->tried[x->r->n_tried++] = (struct bawn_tried){be->name, why ? why : "out of memory"};
+}
+
+static bool was_tried(const struct bawn_result *r, const struct bawn_backend *be)
+{
+	for (size_t i = 0; i < r->n_tried; i++)
+		if (r->tried[i].backend == be->name)
+			return true;
+	return false;
+}
+
+/* Candidates that are known for one stand back at once. */
+static void stand_back(struct bawn_run *x, struct bawn_choices *c)
+{
+	const struct bawn_choices was = *c;
+
+	for (size_t i = 0; i < was.n && !was.named; i++) {
+		const char *flaw = bawn_flaw_recall(x->a, was.v[i]);
+		size_t at = 0;
+
+		while (flaw && c->v[at] != was.v[i])
+			at++;
+		if (flaw && bawn_choices_put_back(c, at))
+			note_flaw(x, was.v[i], flaw);
+	}
+}
+
+/*
+ * A wall that stands, but something does not work behind it: another of its level is to be tried
+ * first, unless this one was named. True if so; its turn comes again.
+ */
+static bool set_aside(struct bawn_run *x, struct bawn_choices *c, size_t i)
+{
+	const struct bawn_backend *be = c->v[i];
+	const char *flaw = x->instance->flaw;
+
+	if (!*flaw)
+		return false;
+	if (!c->named && !was_tried(x->r, be)) {
+		bawn_flaw_remember(x->a, be, flaw);
+		if (bawn_choices_put_back(c, i)) {
+			note_flaw(x, be, flaw);
+			x->instance = bawn_instance_free(x->instance);
+			bawn_stdio_done(&x->stdio);
+			return true;
+		}
+	}
+	bawn_run_note(x->r, bawn_arena_printf(x->a, "backend '%s': %s; %s", be->name, flaw,
+				    "a newer one does not have this, nor has another --backend"));
+	return false;
+}
+
+/* The one that is used after all was not refused. */
+static void forget_tried(struct bawn_result *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_tried; i++)
+		if (r->tried[i].backend != r->backend)
+			r->tried[n++] = r->tried[i];
+	r->n_tried = n;
+}
+
+/* One after the other until one will do. */
+static int try_all(struct bawn_run *x, struct bawn_choices *c)
+{
+	struct bawn_result *r = x->r;
+	int e = -EOPNOTSUPP;
+
+	for (size_t i = 0; i < c->n;) {
+		e = try_backend(x, c->v[i]);
+		if (e >= 0 && set_aside(x, c, i))
+			continue;
+		if (e >= 0 || r->error.kind != BAWN_ERR_UNSUPPORTED)
+			break;
+		if (c->named)
+			say_remedy(x, c->v[i]);
+		if (c->named || e != -ENOEXEC) /* not for commands of this kind: not worth a word */
+			note_tried(x, c->v[i]);
+		i++;
+	}
+	return e;
+}
+
 int bawn_run_begin(struct bawn_run *x)
 {
 	struct bawn_choices *c = bawn_new(x->a, struct bawn_choices, 1);
+	struct bawn_result *r = x->r;
 	int e;
 
 	if (!c)
-		return bawn_fail(&x->r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
-	e = bawn_choose(x->r->policy, c, &x->r->error);
+		return bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	e = bawn_choose(r->policy, c, &r->error);
 	if (e < 0)
 		return e;
+	r->tried = bawn_new(x->a, struct bawn_tried, 2 * c->n);
+	if (!r->tried)
+		return bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	r->reason = c->reason;
+	stand_back(x, c);
 	x->choices = c;
 	/* an error is met again where there is a plan, and somebody to be told */
 	if (c->n && c->v[0]->begin)
@@ -215,31 +311,18 @@ int bawn_run_begin(struct bawn_run *x)
 int bawn_run_wall(struct bawn_run *x)
 {
 	struct bawn_result *r = x->r;
-	const struct bawn_choices *c;
-	struct bawn_tried *tried;
+	struct bawn_choices *c;
 	int e = x->choices ? 0 : bawn_run_begin(x);
 
 	if (e < 0)
 		return e;
 	c = x->choices;
-	tried = bawn_new(x->a, struct bawn_tried, c->n);
-	if (!tried)
-		return bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
-	r->reason = c->reason;
-	for (size_t i = 0; i < c->n; i++) {
-		e = try_backend(x, c->v[i]);
-		if (e >= 0 || r->error.kind != BAWN_ERR_UNSUPPORTED)
-			break;
-		if (c->named)
-			say_remedy(x, c->v[i]);
-		else if (e == -ENOEXEC) /* not for commands of this kind: not worth a word */
-			continue;
-		note_tried(x, tried, c->v[i]);
-	}
+	e = try_all(x, c);
 	if (e < 0 && r->error.kind == BAWN_ERR_UNSUPPORTED)
 		combine_reasons(r, c->level);
 	if (e < 0)
 		return e;
+	forget_tried(r);
 	if (r->n_tried)
 		r->reason = reason_of(x, c);
 	r->error = (struct bawn_error){0};

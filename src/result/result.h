@@ -50,8 +50,8 @@ struct bawn_result {
 	bool passed;                   /* let through: it ran without a wall */
 	const char *backend;           /* name */
 	const char *level;
-	const char *reason;             /* why this backend */
-	const struct bawn_tried *tried; /* those before it; all, if refused for want of one */
+	const char *reason;       /* why this backend */
+	struct bawn_tried *tried; /* those before it; all, if refused for want of one */
 	size_t n_tried;
 	const char *walls; /* what enforces the controls */
 	uint32_t demanded, enforced,

@@ -88,7 +88,7 @@ need_gvisor() {
 		sleep 0.1
 	done
 	! pgrep -f "bawn-$pid-"
-	! ls -d /tmp/bawn-"$pid"-* 2>/dev/null
+	! ls -d /tmp/bawn-"$pid"-* /dev/shm/bawn-"$pid"-* /run/bawn-"$pid"-* 2>/dev/null
 }
 
 @test "special files in the workspace keep nothing from coming back" {
@@ -101,4 +101,36 @@ need_gvisor() {
 	[ ! -e gone ]
 	[ "$(cat made)" = new ]
 	[ -p fifo ] && [ -S sock ]
+}
+
+@test "a runsc that is too old for ls says so, and is not the first choice" {
+	need_gvisor
+	touch here
+	run bawn run --backend gvisor -- ls -la
+	if [ "$status" -eq 0 ]; then
+		[[ "$output" != *"note: backend 'gvisor'"* ]]
+	else
+		[[ "$output" == *"note: backend 'gvisor': "*"ls"* ]]
+		run bawn doctor capabilities --fresh
+		[[ "$output" == *"too old for ls"* ]]
+	fi
+	# podman keeps files of other users' in the home directory of an ordinary one, and a process to watch over them
+	[ "$(id -u)" -eq 0 ] || return 0
+	for _ in seen remembered; do
+		run bawn run --isolation container -- ls -la
+		if [ "$status" -eq 0 ]; then
+			[[ "$output" == *here* ]]
+			[[ "$output" != *"Invalid argument"* ]]
+		else # there is no other container here
+			[[ "$output" == *"note: backend 'gvisor': "* ]]
+		fi
+	done
+}
+
+@test "what is read-only or hidden is so in gVisor's own root" {
+	need_gvisor
+	run bawn run --backend gvisor -- sh -c 'echo x >/usr/x; echo y >/etc/y; cat /etc/shadow; grep CapBnd /proc/self/status'
+	[[ "$output" == *"/usr/x: "* && "$output" == *"/etc/y: "* && "$output" == *"/etc/shadow: Permission denied"* ]]
+	[[ "$output" == *"CapBnd:"*"0000000000000000"* ]]
+	[ ! -e /usr/x ] && [ ! -e /etc/y ]
 }

@@ -47,7 +47,10 @@ struct bawn_far_tool {
 				 bawn_far ends it after bawn_far_destroy() */
 	bool as_user;         /* the bridge is started as the user that the command is to be */
 	bool no_inside;       /* it needs no bawn-inside: job->inside is NULL */
-	int setup_ms;         /* how long it may take until the wall stands; 0: the usual */
+	bool eager;     /* what is sent waits in `stream` until the bridge is there to read it:
+			   its greeting need not be awaited */
+	bool in_memory; /* job->dir is better not on a disk; it is small */
+	int setup_ms;   /* how long it may take until the wall stands; 0: the usual */
 
 	/*
 	 * In the host process: refuse what cannot be done (BAWN_ERR_UNSUPPORTED), write what is
@@ -55,6 +58,8 @@ struct bawn_far_tool {
 	 */
 	int (*build)(
 		const struct bawn_far_job *job, struct bawn_strlist *argv, struct bawn_error *err);
+	/* Optional. In the tool's process, before the program is executed. */
+	int (*enter)(const struct bawn_far_job *job, struct bawn_error *err);
 	/* Optional. In the pump, after the tool was started: the stream, if it is another one than
 	 * job->stream's (a descriptor that blocks or not). Must not take longer than setup_ms. */
 	int (*connect)(const struct bawn_far_job *job, int *ret_stream, struct bawn_error *err);

@@ -6,7 +6,7 @@
  * stream, whatever carries it (stdio of a tool, a virtual serial line, a vsock).
  *
  *   host (pump.c)                          inside (inside/far.c)
- *                                  HELLO  ←
+ *                                  HELLO  ← (need not be awaited: far.h, `eager`)
  *   → PLAN… ENTRY DATA… ENTRY … TREE_END
  *                          READY or ERROR ←
  *   → GO
@@ -42,10 +42,11 @@ enum bawn_frame_type {
 	BAWN_FRAME_ENTRY,     /* ↔ struct bawn_entry */
 	BAWN_FRAME_DATA,      /* ↔ u64 offset and bytes of the file that was named last */
 	BAWN_FRAME_TREE_END,  /* ↔ no more entries */
-	BAWN_FRAME_READY,     /* ← struct bawn_frame_event: `control` holds the receipt */
-	BAWN_FRAME_ERROR,     /* ← u32 kind, i32 errno, text */
-	BAWN_FRAME_GO,        /* → let the command go */
-	BAWN_FRAME_STDIN,     /* → bytes */
+	BAWN_FRAME_READY, /* ← struct bawn_frame_event: `control` holds the receipt, `text` the
+			     flaw (backend.h) */
+	BAWN_FRAME_ERROR, /* ← u32 kind, i32 errno, text */
+	BAWN_FRAME_GO,    /* → let the command go */
+	BAWN_FRAME_STDIN, /* → bytes */
 	BAWN_FRAME_STDIN_END, /* → no more */
 	BAWN_FRAME_STDOUT,    /* ← bytes */
 	BAWN_FRAME_STDERR,    /* ← bytes */

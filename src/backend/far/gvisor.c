@@ -1,274 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gVisor: a kernel in a process, between the command and ours. `runsc` is run on a bundle of our
- * own making, without an engine: the mounts of the plan become mounts of the bundle, the frames are
- * its standard input and output. The writable trees are seen through an overlay in the sandbox's
- * memory, so that nothing needs to be sent in, and what changed comes back to be applied by the
- * host.
- *
- * The bridge has one capability, CAP_SYS_ADMIN as gVisor's kernel understands it, to give the
- * command a pid namespace; the command has none.
+ * own making (gvisor_bundle.c), without an engine, or by docker as its runtime; the frames are its
+ * standard input and output. Run directly, the writable trees are seen through an overlay in the
+ * sandbox's memory, so that nothing needs to be sent in, and what changed comes back to be applied
+ * by the host.
  */
+#include "backend/far/gvisor.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <jansson.h>
-#include <limits.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "backend/backends.h"
 #include "backend/far/far.h"
 #include "backend/far/frame.h"
 #include "backend/near/engine.h"
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "base/path.h"
 
-#define AGENT "/.bawn-inside"
-
-static void cleanup_json(json_t **j)
-{
-	json_decref(*j);
-}
-
-struct bundle {
-	const struct bawn_far_job *job;
-	json_t *mounts; /* borrowed from the configuration */
-	unsigned files; /* made in the private directory */
-	int root;       /* the private directory's rootfs */
-	bool rootless;
-};
+#ifdef __x86_64__
+#define OUR_ARCH AUDIT_ARCH_X86_64
+#else
+#define OUR_ARCH AUDIT_ARCH_AARCH64 /* runsc knows these two */
+#endif
 
 static int no_memory(struct bawn_error *err)
 {
 	return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
-}
-
-/* ---- the tree that mounts are put on ---- */
-
-/* The directories above `path` (absolute) in our rootfs. They are ours alone: plain mkdir will do.
- */
-static int make_parents(struct bundle *b, const char *path)
-{
-	char part[PATH_MAX];
-
-	for (const char *p = path + 1; (p = strchr(p, '/')); p++) {
-		(void)snprintf(part, sizeof(part), "%.*s", (int)(p - path - 1), path + 1);
-		if (mkdirat(b->root, part, 0755) < 0 && errno != EEXIST)
-			return -errno;
-	}
-	return 0;
-}
-
-/* True if a mount that comes earlier covers `path`: then it is there or it cannot be made by us. */
-static bool is_covered(const struct bundle *b, const struct bawn_mount *m)
-{
-	const struct bawn_plan *plan = b->job->plan;
-
-	for (const struct bawn_mount *o = plan->mounts; o < plan->mounts + plan->n_mounts && o != m;
-		o++)
-		if (o->kind != BAWN_MNT_SYMLINK && o->kind != BAWN_MNT_DEVICE && !o->pin &&
-			strcmp(o->dst, m->dst) != 0 && bawn_path_under(m->dst, o->dst))
-			return true;
-	return false;
-}
-
-static int make_point(
-	struct bundle *b, const struct bawn_mount *m, bool dir, struct bawn_error *err)
-{
-	int r = is_covered(b, m) ? 1 : make_parents(b, m->dst);
-
-	if (r == 0 && dir && mkdirat(b->root, m->dst + 1, 0755) < 0 && errno != EEXIST)
-		r = -errno;
-	if (r == 0 && !dir) {
-		_cleanup_close_ int fd = openat(
-			b->root, m->dst + 1, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0644);
-
-		r = fd < 0 ? -errno : 0;
-	}
-	if (r < 0) {
-		errno = -r;
-		return bawn_fail(
-			err, BAWN_ERR_BACKEND, r, "cannot make a place for '%s': %m", m->dst);
-	}
-	return 0;
-}
-
-/* ---- mounts ---- */
-
-static int add(struct bundle *b, const char *type, const char *src, const char *dst,
-	json_t *options, struct bawn_error *err)
-{
-	json_t *m = json_pack("{s:s, s:s, s:s, s:o}", "destination", dst, "type", type, "source",
-		src, "options", options);
-
-	if (!m || json_array_append_new(b->mounts, m) < 0)
-		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
-			"gVisor's configuration cannot name '%s': it is not UTF-8", dst);
-	return 0;
-}
-
-static int add_bind(struct bundle *b, const struct bawn_mount *m, const char *src, bool ro,
-	struct bawn_error *err)
-{
-	struct stat st;
-	json_t *options;
-	int r;
-
-	if (stat(src, &st) < 0) {
-		if (m->optional && errno == ENOENT)
-			return 0;
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot look at '%s': %m", src);
-	}
-	r = make_point(b, m, S_ISDIR(st.st_mode), err);
-	if (r < 0)
-		return r;
-	options = json_pack("[s, s, s, s]", "rbind", ro ? "ro" : "rw", "nosuid", "nodev");
-	if (options && m->no_exec)
-		(void)json_array_append_new(options, json_string("noexec"));
-	return add(b, "bind", src, m->dst, options, err);
-}
-
-static int add_tmpfs(struct bundle *b, const struct bawn_mount *m, const char *mode, bool hide,
-	struct bawn_error *err)
-{
-	const struct bawn_far_job *job = b->job;
-	uint64_t size = hide ? 4096 : job->plan->limits.disk;
-	const char *limit = bawn_arena_printf(job->arena, "size=%" PRIu64, size);
-	const char *uid = bawn_arena_printf(job->arena, "uid=%u", b->rootless ? 0 : geteuid());
-	const char *gid = bawn_arena_printf(job->arena, "gid=%u", b->rootless ? 0 : getegid());
-	int r = make_point(b, m, true, err);
-	json_t *options;
-
-	if (r < 0)
-		return r;
-	if (!limit || !uid || !gid)
-		return no_memory(err);
-	options = json_pack(
-		"[s, s, s, s, s, s]", "nosuid", "nodev", hide ? "ro" : "rw", mode, uid, gid);
-	if (options && size < BAWN_UNLIMITED / 2)
-		(void)json_array_append_new(options, json_string(limit));
-	if (options && m->no_exec)
-		(void)json_array_append_new(options, json_string("noexec"));
-	return add(b, "tmpfs", "tmpfs", m->dst, options, err);
-}
-
-/* A file of our own with `text` in it, bound to its place. */
-static int add_file(struct bundle *b, const struct bawn_mount *m, const char *text, mode_t mode,
-	struct bawn_error *err)
-{
-	const char *path = bawn_arena_printf(b->job->arena, "%s/file-%u", b->job->dir, b->files++);
-	_cleanup_close_ int fd = -1;
-
-	if (!path)
-		return no_memory(err);
-	fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-	if (fd < 0 || bawn_write_all(fd, text, strlen(text)) < 0 || fchmod(fd, mode) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot write '%s': %m", path);
-	return add_bind(b, m, path, true, err);
-}
-
-static int add_hidden(struct bundle *b, const struct bawn_mount *m, struct bawn_error *err)
-{
-	struct stat st;
-
-	if (lstat(m->dst, &st) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot look at '%s': %m", m->dst);
-	return S_ISDIR(st.st_mode) ? add_tmpfs(b, m, "mode=0000", true, err)
-				   : add_file(b, m, "", 0, err);
-}
-
-static int add_symlink(struct bundle *b, const struct bawn_mount *m, struct bawn_error *err)
-{
-	int r = is_covered(b, m) ? 1 : make_parents(b, m->dst);
-
-	if (r == 0 && symlinkat(m->src, b->root, m->dst + 1) < 0 && errno != EEXIST)
-		r = -errno;
-	if (r < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot make the link '%s'", m->dst);
-	return 0;
-}
-
-/* gVisor's kernel has its own /proc, /sys and /dev. */
-static bool is_its_own(const struct bawn_mount *m)
-{
-	return m->kind != BAWN_MNT_SCRATCH &&
-	       (bawn_path_under(m->dst, "/proc") || bawn_path_under(m->dst, "/sys") ||
-		       bawn_path_under(m->dst, "/dev"));
-}
-
-static int add_mount(struct bundle *b, const struct bawn_mount *m, struct bawn_error *err)
-{
-	bool sticky = !strcmp(m->dst, "/tmp") || !strcmp(m->dst, "/dev/shm");
-
-	if (is_its_own(m) || (m->pin && !m->no_exec))
-		return 0;
-	switch (m->kind) {
-	case BAWN_MNT_RO:
-		return add_bind(b, m, m->src, true, err);
-	case BAWN_MNT_RW:
-		return add_bind(b, m, m->src, false, err);
-	case BAWN_MNT_SCRATCH:
-		return add_tmpfs(b, m, sticky ? "mode=1777" : "mode=0700", false, err);
-	case BAWN_MNT_SYMLINK:
-		return add_symlink(b, m, err);
-	case BAWN_MNT_HIDE:
-		return add_hidden(b, m, err);
-	case BAWN_MNT_FILE:
-		return add_file(b, m, m->src, 0444, err);
-	case BAWN_MNT_SOCKET:
-	case BAWN_MNT_DEVICE:
-		break;
-	}
-	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
-		"'%s' of the host cannot be had in gVisor (%s)", m->dst, m->rule);
-}
-
-/* ---- the configuration ---- */
-
-static json_t *configure(const struct bundle *b)
-{
-	const struct bawn_plan *plan = b->job->plan;
-	static const char *const power[] = {"bounding", "effective", "permitted"};
-	json_t *caps = json_object();
-
-	for (size_t i = 0; caps && i < sizeof(power) / sizeof(power[0]); i++)
-		(void)json_object_set_new(
-			caps, power[i], json_pack("[s, s]", "CAP_SYS_ADMIN", "CAP_SETPCAP"));
-	return json_pack("{s:s, s:s, s:{s:s, s:b}, s:[],"
-			 " s:{s:{s:i, s:i}, s:[s, s, s, s], s:[], s:s, s:b, s:o},"
-			 " s:{s:[{s:s}, {s:s}, {s:s}, {s:s}, {s:s}]}}",
-		"ociVersion", "1.0.2", "hostname", plan->hostname, "root", "path", "rootfs",
-		"readonly", 1, "mounts", "process", "user", "uid", b->rootless ? 0 : (int)geteuid(),
-		"gid", b->rootless ? 0 : (int)getegid(), "args", AGENT, "far", "gvisor", "pids",
-		"env", "cwd", "/", "noNewPrivileges", 1, "capabilities", caps, "linux",
-		"namespaces", "type", "pid", "type", "network", "type", "ipc", "type", "uts",
-		"type", "mount");
-}
-
-static int write_bundle(struct bundle *b, struct bawn_error *err)
-{
-	_cleanup_(cleanup_json) json_t *config = configure(b);
-	const struct bawn_plan *plan = b->job->plan;
-	const struct bawn_mount agent = {.kind = BAWN_MNT_RO, .dst = AGENT};
-	const char *path = bawn_arena_printf(b->job->arena, "%s/config.json", b->job->dir);
-	int r = 0;
-
-	if (!config || !path)
-		return no_memory(err);
-	b->mounts = json_object_get(config, "mounts");
-	for (size_t i = 0; r >= 0 && i < plan->n_mounts; i++)
-		r = add_mount(b, &plan->mounts[i], err);
-	if (r >= 0)
-		r = add_bind(b, &agent, b->job->inside, true, err);
-	if (r >= 0 && json_dump_file(config, path, JSON_COMPACT) < 0)
-		r = bawn_fail(err, BAWN_ERR_BACKEND, -EIO,
-			"cannot write '%s'; is there room where it is?", path);
-	return r;
 }
 
 static int common_args(
@@ -287,8 +54,6 @@ static int gvisor_build(
 {
 	static const char *const options[] = {"--network=none", "--overlay2=all:memory",
 		"--file-access-mounts=exclusive", "--ignore-cgroups", "run", "--bundle"};
-	struct bundle b = {.job = job, .rootless = geteuid() != 0};
-	const char *rootfs = bawn_arena_printf(job->arena, "%s/rootfs", job->dir);
 	int r;
 
 	if (job->plan->backend.image)
@@ -296,14 +61,7 @@ static int gvisor_build(
 			"an image ('%s') needs an engine: enforcement.gvisor.engine must be docker or "
 			"auto",
 			job->plan->backend.image);
-	if (!rootfs)
-		return no_memory(err);
-	if (mkdir(rootfs, 0755) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '%s': %m", rootfs);
-	_cleanup_close_ int root = open(rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	b.root = root;
-	r = root < 0 ? bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot open '%s': %m", rootfs)
-		     : write_bundle(&b, err);
+	r = bawn_gvisor_bundle(job, err);
 	if (r >= 0)
 		r = common_args(job, argv, err);
 	if (r < 0)
@@ -314,6 +72,35 @@ static int gvisor_build(
 		bawn_strlist_add(job->arena, argv, job->id) < 0)
 		return no_memory(err);
 	return 0;
+}
+
+/*
+ * Each of the five programs that runsc is registers for membarrier(2) when it starts, which with
+ * several threads takes the kernel 10 ms. To runsc this is a kernel that does not have the call; in
+ * the sandbox there is none either, then. It is no part of the wall: where it cannot be had, runsc
+ * takes longer.
+ */
+static void without_membarrier(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCH, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	(void)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+static int gvisor_enter(const struct bawn_far_job *job, struct bawn_error *err)
+{
+	int r = bawn_gvisor_enter(job, err);
+
+	without_membarrier();
+	return r;
 }
 
 static int gvisor_clean(
@@ -346,8 +133,11 @@ static const struct bawn_far_tool direct = {.program = "runsc",
 	.walls = "gVisor (runsc)",
 	.copy_on_write = true,
 	.stream_is_stdio = true,
+	.eager = true,
 	.as_user = true,
+	.in_memory = true,
 	.build = gvisor_build,
+	.enter = gvisor_enter,
 	.clean = gvisor_clean,
 	.claims = gvisor_claims};
 
@@ -375,7 +165,7 @@ static const struct bawn_plan *docker_plan(const struct bawn_plan *plan, struct 
 		for (size_t k = 0; k < i; k++)
 			below |= plan->mounts[k].kind == BAWN_MNT_RW && !plan->mounts[k].pin &&
 				 bawn_path_under(from->dst, plan->mounts[k].dst);
-		if ((below && !root) || from->pin || is_its_own(from))
+		if ((below && !root) || from->pin || bawn_gvisor_owns(from))
 			continue;
 		m[p->n_mounts] = *from;
 		if (root)

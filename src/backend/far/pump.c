@@ -63,7 +63,7 @@ struct pump {
 	struct bawn_transfer *files;
 	struct outlet outlets[2];
 	size_t in_flight; /* of stdin: sent, not yet taken */
-	bool killed, returned;
+	bool greeted, killed, returned;
 	int64_t deadline, last; /* by `deadline` at the latest; `last` moves it on no further */
 	unsigned denials;
 	struct bawn_init_msg ending; /* how the command ended, told when its files are here */
@@ -295,7 +295,7 @@ static int take_ready(struct pump *p, const struct bawn_frame *f)
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_READY};
 	struct bawn_event ev;
 
-	if (p->phase != AWAIT_READY || bawn_frame_get_event(f, &ev, &msg.usage) < 0)
+	if (p->phase != AWAIT_READY || !p->greeted || bawn_frame_get_event(f, &ev, &msg.usage) < 0)
 		return -EPROTO;
 	msg.enforced = ev.control;
 	(void)snprintf(msg.text, sizeof(msg.text), "%s", ev.text);
@@ -378,9 +378,11 @@ static int take_frame(struct pump *p, const struct bawn_frame *f)
 {
 	switch (f->type) {
 	case BAWN_FRAME_HELLO:
-		if (p->phase != AWAIT_HELLO || bawn_frame_u32(f) != BAWN_FRAME_VERSION)
+		if (p->greeted || bawn_frame_u32(f) != BAWN_FRAME_VERSION)
 			return -EPROTO;
-		send_plan(p);
+		p->greeted = true;
+		if (p->phase == AWAIT_HELLO)
+			send_plan(p);
 		return 0;
 	case BAWN_FRAME_READY:
 		return take_ready(p, f);
@@ -533,6 +535,7 @@ static void tool_main(const struct pump *p)
 	const struct bawn_far_job *job = &p->start->job;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	bool stdio = p->start->tool->stream_is_stdio;
+	struct bawn_error err = {0};
 	sigset_t none;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -544,6 +547,10 @@ static void tool_main(const struct pump *p)
 		_exit(126);
 	if (!stdio)
 		(void)fcntl(job->stream, F_SETFD, 0);
+	if (p->start->tool->enter && p->start->tool->enter(job, &err) < 0) {
+		(void)dprintf(2, "%s\n", err.msg);
+		_exit(126);
+	}
 	bawn_exec(p->start->argv[0], p->start->argv, (const char *const *)environ);
 	(void)dprintf(2, "cannot run '%s': %m\n", p->start->argv[0]);
 	_exit(127);
@@ -621,7 +628,12 @@ static int begin(struct pump *p, struct bawn_pump_start *s, struct bawn_error *e
 	if (fcntl(p->stream, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot use the stream: %m");
 	/* while the tool is busy starting */
-	return bawn_transfer_new(s->job.plan, s->tool->copy_on_write, report, p, &p->files, err);
+	r = bawn_transfer_new(s->job.plan, s->tool->copy_on_write, report, p, &p->files, err);
+	if (r >= 0 && s->tool->eager) {
+		send_plan(p);
+		send_files(p);
+	}
+	return r;
 }
 
 void bawn_pump_main(const struct bawn_pump_start *start)

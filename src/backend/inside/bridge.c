@@ -18,6 +18,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -217,6 +218,20 @@ static int start_init(struct bridge *b, struct bawn_error *err)
 	return 0;
 }
 
+/*
+ * What the commands of today need and this kernel does not know. Old gVisor refuses a flag that ls
+ * and stat of coreutils give each time, and what they say then helps nobody.
+ */
+static void look_for_flaws(struct bawn_event *ready)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, "/", AT_NO_AUTOMOUNT, STATX_TYPE, &st) < 0 && errno == EINVAL)
+		(void)snprintf(ready->text, sizeof(ready->text),
+			"its kernel is too old for ls, dir and stat, which fail with 'Invalid argument' "
+			"(AT_NO_AUTOMOUNT)");
+}
+
 /* Init's word that the wall stands, passed on. */
 static int await_init(struct bridge *b, struct bawn_error *err)
 {
@@ -224,6 +239,7 @@ static int await_init(struct bridge *b, struct bawn_error *err)
 	struct bawn_event ev = {0};
 	ssize_t n;
 
+	look_for_flaws(&ev); /* while it is busy */
 	do
 		n = recv(b->sock, &msg, sizeof(msg), 0);
 	while (n < 0 && errno == EINTR);
@@ -367,11 +383,11 @@ static void hear_init(struct bridge *b)
 /* Init is gone, and with it everything it watched over. */
 static void end_init(struct bridge *b)
 {
-	if (b->pid > 0) {
-		(void)kill(b->pid, SIGKILL);
-		while (waitpid(b->pid, NULL, __WALL) < 0 && errno == EINTR)
-			;
-	}
+	if (b->pid <= 0)
+		return;
+	(void)kill(b->pid, SIGKILL);
+	while (waitpid(b->pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
 	b->pid = 0;
 	if (getpid() == 1) {
 		(void)kill(-1, SIGKILL);
@@ -403,7 +419,7 @@ static int round_trip(struct bridge *b)
 		write_input(b);
 	if (fds[1].revents)
 		hear_init(b);
-	if (b->sock < 0 && b->pid > 0)
+	if (b->sock < 0)
 		end_init(b);
 	if (r == 0)
 		r = flush(b, &b->out);

@@ -46,6 +46,7 @@ struct bawn_arrival {
 int bawn_arrival_init(struct bawn_arrival *a, const struct bawn_init *init, struct bawn_error *err);
 /* An ENTRY, DATA or TREE_END frame. */
 int bawn_arrival_take(struct bawn_arrival *a, const struct bawn_frame *f, struct bawn_error *err);
-/* Nothing else runs any more: send what differs. `flush` is called when `out` holds something. */
+/* Nothing else runs any more: send what differs. `flush` is called when `out` holds a lot; the rest
+ * is left in it. */
 int bawn_arrival_return(struct bawn_arrival *a, struct bawn_buf *out,
 	int (*flush)(void *data, struct bawn_buf *out), void *data, struct bawn_error *err);

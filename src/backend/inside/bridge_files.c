@@ -233,11 +233,11 @@ static bool is_ours(const struct bawn_plan *plan, uint16_t root, const char *ins
 	return bawn_root_owns(plan, root, inside);
 }
 
-static int sent(struct leaving *l, bool all)
+static int sent(struct leaving *l)
 {
 	if (l->out->failed)
 		return l->out->failed;
-	return all || l->out->len >= ENOUGH ? l->flush(l->data, l->out) : 0;
+	return l->out->len >= ENOUGH ? l->flush(l->data, l->out) : 0;
 }
 
 static void put(struct leaving *l, const struct bawn_node *n, enum bawn_entry_kind kind,
@@ -305,7 +305,7 @@ static int send_deletions(struct leaving *l, bool for_room)
 		if (is_replaced(l, was) != for_room)
 			continue;
 		put(l, was, BAWN_ENTRY_DELETE, NULL, 0);
-		r = sent(l, false);
+		r = sent(l);
 	}
 	return r;
 }
@@ -330,7 +330,7 @@ static int send_content(struct leaving *l, int fd)
 			chunk[i] = (char)((uint64_t)at >> 8 * i & 0xff);
 		bawn_frame_put(l->out, BAWN_FRAME_DATA, 0, chunk, (size_t)n + 8);
 		at += n;
-		r = sent(l, false);
+		r = sent(l);
 	}
 	return r;
 }
@@ -379,7 +379,7 @@ static int send_changes(struct leaving *l)
 		else if (*now->path && (!was || was->kind != BAWN_ENTRY_DIR))
 			put(l, now, BAWN_ENTRY_DIR, NULL, 0);
 		if (r == 0)
-			r = sent(l, false);
+			r = sent(l);
 	}
 	if (r == 0)
 		r = send_deletions(l, false);
@@ -410,7 +410,7 @@ int bawn_arrival_return(struct bawn_arrival *a, struct bawn_buf *out,
 	bawn_tree_done(&l.now);
 	bawn_frame_put(out, BAWN_FRAME_TREE_END, 0, NULL, 0);
 	if (r == 0)
-		r = sent(&l, true);
+		r = out->failed;
 	if (r < 0) {
 		errno = -r;
 		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot send back what changed: %m");

@@ -158,6 +158,8 @@ static int take_receipt(struct bawn_link *l, struct bawn_init_msg *msg, const in
 			err, BAWN_ERR_BACKEND, -ESRCH, "the sandbox's init cannot be found");
 	msg->text[sizeof(msg->text) - 1] = '\0';
 	l->in->enforced = msg->enforced;
+	if (l->plan->tier == BAWN_TIER_FAR)
+		(void)snprintf(l->in->flaw, sizeof(l->in->flaw), "%.159s", msg->text);
 	return check_redirect(l, msg->text, err);
 }
 

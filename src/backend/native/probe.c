@@ -119,6 +119,8 @@ int bawn_probe_by_doing(const struct bawn_backend *be, const char *image, struct
 	if (r < 0)
 		(void)snprintf(ret->reason, sizeof(ret->reason), "%.199s", err.msg);
 	else
+		(void)snprintf(ret->reason, sizeof(ret->reason), "%s", in->flaw);
+	if (r >= 0)
 		ret->offers = in->enforced | BAWN_CTL_LIMIT_TIME | BAWN_CTL_LIMIT_OUTPUT |
 			      BAWN_CTL_NET_NONE; /* whoever can have a door can have none */
 	be->destroy(in);

@@ -264,6 +264,25 @@ static void check_words(const struct bawn_backend *be)
 	ASSERT_STREQ(name, be->name);
 }
 
+/* One with a flaw stands behind the others of its level, and before those of the next. */
+TEST(one_can_be_put_back_behind_its_level)
+{
+	struct bawn_policy p =
+		with("auto", BAWN_LEVEL_CONTAINER, BAWN_ISO_DEFAULT, BAWN_PREFER_FASTEST);
+	struct bawn_choices c;
+	struct bawn_error err = {0};
+
+	ASSERT_EQ(bawn_choose_among(fake_at, &p, &c, &err), 0);
+	ASSERT_STREQ(c.v[0]->name, "gvisor");
+	ASSERT_TRUE(bawn_choices_put_back(&c, 0));
+	ASSERT_STREQ(c.v[0]->name, "docker");
+	ASSERT_STREQ(c.v[1]->name, "podman");
+	ASSERT_STREQ(c.v[2]->name, "gvisor");
+	ASSERT_EQ(c.v[3]->level, BAWN_LEVEL_VM);
+	ASSERT_TRUE(!bawn_choices_put_back(&c, 2));
+	ASSERT_STREQ(c.v[2]->name, "gvisor");
+}
+
 /* The real list is what the fakes stand for, as far as this build has it. */
 TEST(the_fakes_are_like_the_real_ones)
 {
