@@ -95,7 +95,7 @@ def record(suite, identity, cases):
                 raise OwnStart()
             c.fn(box)
             settle(box)
-        except OwnStart:
+        except (OwnStart, lib.Unclaimed):
             suite.drop(box)
             own.append(c)
             continue

@@ -343,7 +343,8 @@ class Box:
         """Several acts in one start: what each answered. One during which the run ended counts as killed; after it, None."""
         path = f"{self.base}/bin/acts-{self.runs}.sh"
         bound = [("timeout 20 " if isinstance(a, str) else "") for a in acts]
-        self.file(path, "\n".join(told(n, self.cmd(a), self.ws, b) for n, (a, b) in enumerate(zip(acts, bound))) + "\nexit 0\n")
+        where = self.ws if kw.get("workspace", True) else "."
+        self.file(path, "\n".join(told(n, self.cmd(a), where, b) for n, (a, b) in enumerate(zip(acts, bound))) + "\nexit 0\n")
         kw.setdefault("timeout", 60 + 5 * len(acts))
         r = self.bawn(("/bin/sh", path), opts, **kw)
         found, last = answers(r.out)
