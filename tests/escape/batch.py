@@ -11,7 +11,7 @@ import traceback
 import lib
 
 # Options that only say what is granted or denied at a place: those of several cases can stand side by side.
-PLACES = {"--ro", "--rw", "--deny", "--deny-exec"}
+PLACES = {"--ro", "--rw", "--deny"}
 
 # Runs until all acts have had their turn: an act that takes its neighbours down ends a run.
 RUNS_MAX = 6

@@ -201,7 +201,7 @@ def need_git(t):
            "[protocol \"file\"]\nallow = always\n")
 
 
-COMMIT = "cat /proc/sys/kernel/random/uuid > new && git add new && git -c user.name=n -c user.email=e@example.org commit -qm x"
+COMMIT = "head -c 16 /dev/urandom > new && git add new && git -c user.name=n -c user.email=e@example.org commit -qm x"
 
 
 @case(9, "git: plain repository, hooksPath, include, fsmonitor", "fs.protect")
@@ -578,8 +578,11 @@ def _(t):
         if "SECRET" not in t.host(act).out:
             t.skip_act(f"{act}: shows nothing outside")
             continue
-        t.acts += 1
         fresh(f"{t.ws}/{n}")
+        if t.tier == "gvisor" and act.split("&& ")[1].startswith(("mv sub", "mv a/b")):
+            t.skip_act(f"{act}: gVisor's kernel ends when a directory with a mount in it is moved, and the run with it")
+            continue
+        t.acts += 1
         todo.append(act)
     for act, r in zip(todo, [] if t.suite.outside_only else t.many(todo, opts)):
         if r is None or "SECRET" in r.out:
@@ -596,7 +599,8 @@ def _(t):
     t.attack('$P fill "${TMPDIR:-/tmp}/fill" 64; exit $?', errs=full, limits=("disk", "memory"), opts=["--disk", "20m"],
              outside=["fill", t.out + "/fill", 64])
     t.attack('$P inodes "${TMPDIR:-/tmp}" 100000; exit $?', errs=full, limits=("disk", "memory"),
-             opts=["--disk", "20m"], outside=["inodes", t.out, 1000], timeout=90)
+             opts=["--disk", "20m"], outside=["inodes", t.out, 1000], timeout=90,
+             known={"gvisor": "gVisor counts bytes; empty files are in its memory, which is limited, and not on the host's disk"})
 
 
 @case(25, "control characters in names and arguments do not reach log or terminal", "fs.write")

@@ -5,11 +5,12 @@ import glob
 import os
 import pty
 import random
+import re
 import shutil
 import signal
 import time
 
-from lib import CALL, CONTAINERS, PATH, SLOW, TASK, VMS, Fail, Skip, case
+from lib import CALL, CONTAINERS, FAR, PATH, SLOW, TASK, VMS, Fail, Skip, case
 
 
 @case(26, "trace or write another process", "proc")
@@ -117,10 +118,12 @@ def _(t):
     t.outside_ok()
     for sig, who in ((19, "$PPID"), (9, "$PPID"), (15, "$PPID"), (19, "1"), (9, "1")):
         guard = f"{own_pids()} || exit 7;" if who == "1" else ""
-        argv, _r = t.bawn_argv(f"{guard} $P kill {who} {sig}; sleep 0.2; exit 7")
+        opts = ["--timeout", "3s"] if t.tier in FAR else []
+        argv, _r = t.bawn_argv(f"{guard} $P kill {who} {sig}; sleep 0.2; exit 7", opts)
         # A shell between: the parent inside a sandbox without walls is then that shell and not the suite.
         r = t.finish(t.popen(["/bin/sh", "-c", '"$@"; exit $?', "sh", *argv]), 30)
-        if r.code != 7:
+        # who stops its own init behind a kernel of its own waits for the limit
+        if r.code != 7 and not (t.tier in FAR and sig == 19 and r.code == 124):
             raise Fail(f"signal {sig} to {who}: the run ended with {r}")
 
 
@@ -148,7 +151,7 @@ def _(t):
         t.acts += 1
         if t.suite.outside_only:
             continue
-        for opts in ([], ["--pty"]):
+        for opts in ([],) if t.tier in FAR else ([], ["--pty"]):  # refused there
             r = on_terminal(t, t.bawn_argv(act, opts)[0])
             if not any(f"errno {e}" in r.out for e in ("EPERM", "EACCES", "ENOTTY", "ENOSYS")) and r.what != "killed":
                 raise Fail(f"{act[0]} {opts}: {r} {r.out!r}")
@@ -160,7 +163,7 @@ def _(t):
         raise Skip("/dev/tty cannot be opened outside")
     t.outside_ok()
     r = on_terminal(t, t.bawn_argv(["tty"])[0])
-    if r.what not in {"ENXIO", "ENOENT", "EACCES", "EPERM", "ENODEV"}:
+    if r.what not in {"ENXIO", "ENOENT", "EACCES", "EPERM", "ENODEV", *(["EIO"] if t.tier == "gvisor" else [])}:
         raise Fail(f"/dev/tty: {r}")
     if terminal(on_terminal(t, t.cmd(["read", "/proc/self/stat"]))) == 0:
         raise Skip("/proc does not tell the terminal outside")
@@ -223,7 +226,8 @@ def leftovers(t):
         if os.path.isdir(where):
             names = os.listdir(where)
             mine = where.startswith(t.base)
-            files |= {f"{where}/{n}" for n in names if mine or ("bawn" in n and "bawn-es" not in n)}
+            # other tests' directories have a word behind the first
+            files |= {f"{where}/{n}" for n in names if mine or ("bawn" in n and not re.match(r"bawn-[a-z]{2,}\b", n))}
     return mounts, groups, files
 
 
@@ -281,11 +285,14 @@ def _(t):
               errs={"EMFILE", "ENFILE"}, limits=("files",), opts=["--files", 64])
 
 
+UNCOUNTED = {"gvisor": "files in memory that are not mapped (memfd) are not counted there: SECURITY.md"}
+
+
 @case(36, "too much memory, one process or many", "limit.memory", serial=True)
 def _(t):
     errs = {"ENOMEM", "EAGAIN", "ENOSPC", "EPERM", "killed"}
     for act, n in (("memory", 256), ("memory-tree", 16), ("memfd", 256), ("shm-fill", 256), ("mlock", 128)):
-        r = t.attack([act, n], errs=errs, limits=("memory", "disk"), opts=["--memory", "64m"])
+        r = t.attack([act, n], errs=errs, limits=("memory", "disk"), opts=["--memory", "64m"], known=UNCOUNTED if act == "memfd" else None)
         if r and r.what == "killed" and act.startswith("memory") and r.limit != "memory":
             raise Fail(f"{act}: killed, but the result names the limit '{r.limit}'")
     t.attack(["fill", f"/dev/shm/fill-{os.path.basename(t.suite.base)}", 256], errs=errs | {"ENOENT", "EACCES"}, limits=("memory", "disk"),

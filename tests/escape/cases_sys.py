@@ -41,12 +41,8 @@ def _(t):
     t.copy(t.probe, x)
     opts = ["--deny-exec", t.ws]
     errs = {"EACCES", "EPERM", "ENOSYS", "exit"}
-    for how in ("exec", "execveat", "exec-procfd", "memfd-exec", "mmap-exec"):
-        r = t.attack([how, x], errs=errs, opts=opts)
-        if r and "uid " in r.out:
-            raise Fail(f"{how}: it ran: {r}")
-    for act in (f"cp {x} y && ./y ids", f"ln {x} z; ./z ids", f"sh -c './x ids'", "cp /bin/true t && ./t"):
-        t.attack(act, errs={"exit"}, opts=opts)
+    t.attacks([[how, x] for how in ("exec", "execveat", "exec-procfd", "memfd-exec", "mmap-exec")], errs=errs, opts=opts)
+    t.attacks([f"cp {x} y && ./y ids", f"ln {x} z; ./z ids", "sh -c './x ids'", "cp /bin/true t && ./t"], errs={"exit"}, opts=opts)
     for ld in glob.glob("/lib*/ld-linux-*.so.*") + glob.glob("/lib/ld-linux-*.so.*"):
         t.attack(f"cp /bin/true t && {ld} ./t", errs={"exit", "killed"}, opts=opts)
         break
@@ -183,12 +179,15 @@ def _(t):
     p.kill()
 
 
+OWN_DEVICES = {"gvisor": "gVisor's kernel has such a device of its own; the host's is not behind it"}
+
+
 @case(50, "devices", "fs.read")
 def _(t):
     for p in ("/dev/kvm", "/dev/mem", "/dev/port", "/dev/kmsg", "/dev/fuse", "/dev/vda", "/dev/sda", "/dev/nvme0n1",
               "/dev/loop0", "/dev/loop-control", "/dev/dri", "/dev/dri/card0", "/dev/net/tun", "/dev/tty0", "/dev/tty1",
               "/dev/hwrng", "/dev/vsock", "/dev/vhost-net", "/dev/snapshot", "/dev/input"):
-        t.attack(["open", p], errs=PATH | {"ENXIO", "ENODEV"})
+        t.attack(["open", p], errs=PATH | {"ENXIO", "ENODEV"}, known=OWN_DEVICES if p in ("/dev/fuse", "/dev/net/tun") else None)
     for p in ("/dev/null", "/dev/zero", "/dev/urandom"):
         t.works(["open", p])
 
@@ -199,7 +198,7 @@ def _(t):
         raise Skip("/dev/fuse cannot be opened outside")
     t.outside_ok()
     t.works(["open", "/dev/fuse"], opts=["--device", "/dev/fuse"])
-    t.attack(["open", "/dev/net/tun"], errs=PATH | {"ENXIO", "ENODEV"}, opts=["--device", "/dev/fuse"])
+    t.attack(["open", "/dev/net/tun"], errs=PATH | {"ENXIO", "ENODEV"}, opts=["--device", "/dev/fuse"], known=OWN_DEVICES)
 
 
 @case(51, "no capabilities, no new privileges", "privilege")
@@ -207,7 +206,7 @@ def _(t):
     t.outside_ok()
     r = t.bawn(["read", "/proc/self/status"])
     got = dict(line.split(":", 1) for line in r.out.splitlines() if ":" in line)
-    sets = ["CapInh", "CapPrm", "CapEff", "CapAmb"]
+    sets = ["CapInh", "CapPrm", "CapEff", *(["CapAmb"] if t.tier != "gvisor" else [])]  # gVisor has no such set
     if t.tier == "native" or t.identity == "root":
         sets.append("CapBnd")
     else:
