@@ -598,9 +598,11 @@ def _(t):
     # The Landlock tier has no mounts: its temporary directory may be elsewhere.
     t.attack('$P fill "${TMPDIR:-/tmp}/fill" 64; exit $?', errs=full, limits=("disk", "memory"), opts=["--disk", "20m"],
              outside=["fill", t.out + "/fill", 64])
+    if t.tier == "gvisor":
+        t.skip_act("empty files: gVisor counts bytes; they are in its memory, which is limited, and not on the host's disk")
+        return
     t.attack('$P inodes "${TMPDIR:-/tmp}" 100000; exit $?', errs=full, limits=("disk", "memory"),
-             opts=["--disk", "20m"], outside=["inodes", t.out, 1000], timeout=90,
-             known={"gvisor": "gVisor counts bytes; empty files are in its memory, which is limited, and not on the host's disk"})
+             opts=["--disk", "20m"], outside=["inodes", t.out, 1000], timeout=90)
 
 
 @case(25, "control characters in names and arguments do not reach log or terminal", "fs.write")
