@@ -5,15 +5,13 @@ need no start of their own are made outside once, written down, and then made in
 its own directories, all of them granted as the case would have had them. What is checked is the same.
 """
 
-import re
-import shlex
 import time
 import traceback
 
 import lib
 
-# Options that only say what is granted: those of several cases can stand side by side.
-PLACES = {"--ro", "--rw"}
+# Options that only say what is granted or denied at a place: those of several cases can stand side by side.
+PLACES = {"--ro", "--rw", "--deny"}
 
 # Runs until all acts have had their turn: an act that takes its neighbours down ends a run.
 RUNS_MAX = 6
@@ -47,7 +45,7 @@ class Recorder(lib.Box):
 
     def put(self, act, opts, errs, canary=None, known=None):
         opts = [str(o) for o in opts]
-        if any(o not in PLACES for o in opts[::2]):
+        if any(o not in PLACES or p[0] != "/" for o, p in zip(opts[::2], opts[1::2])):
             raise OwnStart()
         self.list.append(Act(act, opts, errs, canary, known))
 
@@ -97,7 +95,7 @@ def record(suite, identity, cases):
                 raise OwnStart()
             c.fn(box)
             settle(box)
-        except OwnStart:
+        except (OwnStart, lib.Unclaimed):
             suite.drop(box)
             own.append(c)
             continue
@@ -113,14 +111,9 @@ def record(suite, identity, cases):
 
 def script(probe, todo):
     """Every act, announced and its end told."""
-    lines = []
-    for n, (box, act) in todo:
-        cmd = " ".join(shlex.quote(w) for w in box.cmd(act.act, probe))
-        # the probe ends by itself; starting one more program is what takes time on an emulated processor
-        bound = "timeout 20 " if isinstance(act.act, str) else ""
-        lines.append(f"printf '\\n@@ begin {n}\\n'; (cd {shlex.quote(box.ws)} && exec {bound}{cmd}) 2>&1 </dev/null; "
-                     f"printf '\\n@@ end {n} %d\\n' $?")
-    return "\n".join(lines) + "\nexit 0\n"
+    # the probe ends by itself; starting one more program is what takes time on an emulated processor
+    return "\n".join(lib.told(n, box.cmd(act.act, probe), box.ws, "timeout 20 " if isinstance(act.act, str) else "")
+                     for n, (box, act) in todo) + "\nexit 0\n"
 
 
 def one_run(home, adapter, todo):
@@ -138,13 +131,7 @@ def one_run(home, adapter, todo):
     home.tier = adapter
     r = home.bawn(("/bin/sh", base + "/bin/acts.sh"), ["--timeout", "400s", *opts], timeout=430,
                   refused=True)
-    found, last = {}, None
-    for m in re.finditer(r"^@@ (begin|end) (\d+) ?(\d*)\n((?:(?!^@@ ).*\n)*)", r.out + "\n", re.M):
-        if m[1] == "begin":
-            last = (int(m[2]), m[4])
-        elif last and last[0] == int(m[2]):
-            found[last[0]] = lib.Result(int(m[3]), last[1], "", 0)
-            last = None
+    found, last = lib.answers(r.out)
     if last:
         found[last[0]] = lib.Result(137, last[1], "the run ended here", 0)
     if not found:
@@ -193,7 +180,7 @@ def play(home, adapter, recorded, claimed, tell):
     for c, box, why in recorded:
         lacks = sorted(set(c.controls) - claimed)
         if lacks:
-            tell(c, "skip", f"control {lacks[0]} not claimed by {adapter}", [])
+            tell(c, "none", f"{lacks[0]} is not in the receipt of {adapter}", [])
         elif why:
             tell(c, *why, [])
         else:

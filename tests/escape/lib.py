@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -22,8 +23,18 @@ FAMILY = {"EPERM", "EACCES", "EAFNOSUPPORT", "ENOSYS", "EPROTONOSUPPORT", "ESOCK
 # Where the number of user namespaces is limited to none.
 NESTED = CALL | {"ENOSPC"}
 
+# Walls that others build. In the order of how long that takes: a virtual machine, a container, next to nothing.
+VMS = ("firecracker", "qemu")
+CONTAINERS = ("gvisor", "docker", "podman")
+QUICK = ("bwrap", "nsjail", "chroot")
+ADAPTERS = (*VMS, *CONTAINERS, *QUICK)
+SLOW = (*VMS, *CONTAINERS)
+
 # Walls that are another kernel.
 FAR = ("firecracker", "qemu", "gvisor")
+
+# Walls that enforce a control in the usual case and say so when asked for more than they can.
+PARTIAL = ("landlock", *FAR)
 
 # For who wants to know only whether something fails.
 PATIENCE = 15
@@ -33,6 +44,10 @@ CASES = []
 
 class Skip(Exception):
     pass
+
+
+class Unclaimed(Exception):
+    """The wall does not claim what the case is about: there is nothing to test."""
 
 
 class Fail(Exception):
@@ -103,6 +118,24 @@ class Result:
     def __str__(self):
         err = self.err.strip().replace("\n", " | ")
         return f"{self.what} (status {self.code}{', limit ' + self.limit if self.limit else ''}) {err[:300]}"
+
+
+def told(n, argv, cwd, bound=""):
+    """Shell text: a command, announced and its end told."""
+    return (f"printf '\\n@@ begin {n}\\n'; (cd {shlex.quote(cwd)} && exec {bound}{shlex.join(argv)}) 2>&1 </dev/null; "
+            f"printf '\\n@@ end {n} %d\\n' $?")
+
+
+def answers(out):
+    """What commands said between their announcements and how they ended: ({number: result}, the one that did not end)."""
+    found, last = {}, None
+    for m in re.finditer(r"^@@ (begin|end) (\d+) ?(\d*)\n((?:(?!^@@ ).*\n)*)", out + "\n", re.M):
+        if m[1] == "begin":
+            last = (int(m[2]), m[4])
+        elif last and last[0] == int(m[2]):
+            found[last[0]] = Result(int(m[3]), last[1], "", 0)
+            last = None
+    return found, last
 
 
 class Box:
@@ -262,9 +295,9 @@ class Box:
         argv, result = self.bawn_argv(act, opts, workspace, probe)
         self.last = self.finish(self.popen(argv, **kw), timeout, result)
         if self.last.code == 125 and not refused:
-            lacks = re.search(r"cannot enforce (\S+)", self.last.err)
-            if lacks and self.tier == "landlock":
-                raise Skip(f"control {lacks[1]} not claimed by landlock tier with {' '.join(map(str, opts))}")
+            lacks = re.search(r"cannot enforce (\S+)|(?:': )(.*?) cannot be had behind", self.last.err)
+            if lacks and self.tier in PARTIAL:
+                raise Unclaimed(f"{lacks[1] or lacks[2]} with {self.say(opts[:1])} is not in the receipt of {self.tier}: refused")
             raise Fail(f"bawn refused: {self.last.err.strip()[:300]}")
         return self.last
 
@@ -305,6 +338,69 @@ class Box:
         if canary:
             canary()
         return r
+
+    def many(self, acts, opts=(), **kw):
+        """Several acts in one start: what each answered. One during which the run ended counts as killed; after it, None."""
+        path = f"{self.base}/bin/acts-{self.runs}.sh"
+        bound = [("timeout 20 " if isinstance(a, str) else "") for a in acts]
+        where = self.ws if kw.get("workspace", True) else "."
+        self.file(path, "\n".join(told(n, self.cmd(a), where, b) for n, (a, b) in enumerate(zip(acts, bound))) + "\nexit 0\n")
+        kw.setdefault("timeout", 60 + 5 * len(acts))
+        r = self.bawn(("/bin/sh", path), opts, **kw)
+        found, last = answers(r.out)
+        if last:
+            found[last[0]] = Result(137, last[1], "the run ended here", 0, r.json)
+        if not found and not r.limit:
+            raise Fail(f"nothing came back: {r}")
+        return [found.get(n) for n in range(len(acts))]
+
+    def attacks(self, acts, denial=None, **kw):
+        """
+        attack() for each of several acts with the same surroundings; behind a wall that takes long to build they share a
+        start. With `denial`, the result must hold one of that control for each: who is refused is told of it.
+        """
+        if self.tier not in SLOW:
+            for act in acts:
+                r = self.attack(act, **kw)
+                if r and denial and not r.denials(denial):
+                    self.failed.append(f"{self.say(act)}: refused, but the result has no {denial} denial")
+            return
+        try:
+            self.shared_attacks(acts, denial, **kw)
+        except Fail as e:
+            self.failed.append(str(e))
+
+    def shared_attacks(self, acts, denial, errs=PATH, opts=(), setup=None, canary=None, outside=None, limits=(), **kw):
+        good = []
+        for act in acts:
+            if setup:
+                setup()
+            r = self.host(act if outside is None else outside)
+            if r.what == "ok":
+                good.append(act)
+            else:
+                self.skipped.append(f"{self.say(act)}: fails outside as well ({r.what})")
+        if not good:
+            return
+        self.acts += len(good)
+        if setup:
+            setup()
+        found = self.many(good, opts, **kw)
+        texts = [d.get("text", "") for d in self.last.denials(denial)] if denial else []
+        for act, r in zip(good, found):
+            hit = self.last.limit in limits or (canary and self.tier in FAR)  # see undone()
+            if r is None and not hit:
+                self.failed.append(f"{self.say(act)}: no answer; {self.last}")
+            elif not hit and r.what not in errs and not ("exit" in errs and r.what.startswith("exit")):
+                self.failed.append(f"{self.say(act)}: {r} {r.out.strip()[-80:]}; expected one of {', '.join(sorted(errs))}")
+            if denial and not any(os.path.basename(str(act[-1])) in text for text in texts):
+                self.failed.append(f"{self.say(act)}: refused, but the result has no {denial} denial: {texts}")
+        if canary:
+            canary()
+
+    def some(self, n):
+        """How often to do what is done again and again: less often where one start takes long."""
+        return max(2, n // (10 if self.tier in VMS else 5 if self.tier in CONTAINERS else 1))
 
     def undone(self, r, canary):
         """Behind another kernel, changes are made to a copy; what may not be is refused when they are brought back, or is

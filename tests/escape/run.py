@@ -25,6 +25,7 @@ import traceback
 
 import batch
 import lib
+import table
 import cases_fs     # noqa: F401  each registers its cases
 import cases_proc   # noqa: F401
 import cases_sys    # noqa: F401
@@ -38,15 +39,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import internet  # noqa: E402
 
 
-WORLDS = 3
+# Most of what goes through the door waits: these can be many at once. The rest needs the processor.
+WORLDS = 6
+JOBS = 6
 
-# Walls that others build. The acts of most cases are made in one run of each. The others have a start of their own where
-# that is quick; where it is not, those rows have that say most: the network, limits, what is left behind, refusals, two
-# at once.
-VMS = ("firecracker", "qemu")
-QUICK = ("bwrap", "nsjail", "chroot")
-ADAPTERS = (*VMS, "gvisor", "docker", "podman", *QUICK)
-OWN = {"quick": range(1, 100), "container": {7, 37, 38, 64, 96, 97}, "vm": {37, 96, 97}}
+# Starting a virtual machine takes seconds. What needs a start of its own there is what depends on the machine: how it is
+# begun, limited and ended, what it leaves, what comes back from it. What bawn does before anything starts is tried as well.
+VM_OWN = {2, 6, 7, 8, 9, 13, 14, 17, 18, 19, 20, 23, 24, 25, 27, 29, 30, 32, 33, 34, 35, 36, 37, 38, 42, 43, 44, 49, 51, 54, 55, 56, 59, 61, 62, 91, 92, 95, 96,
+          97, 100}
+ADAPTERS = lib.ADAPTERS
 
 
 class Suite:
@@ -155,14 +156,14 @@ class Suite:
             box.close()
 
     def run(self, c, identity, tier):
-        """(verdict, reason, notes): verdict is ok, skip or fail."""
+        """(verdict, reason, notes): verdict is ok, skip, fail, or none where the wall does not claim what it is about."""
         claimed, why = self.claims[identity, tier]
         if claimed is None:
             return ("skip", f"no receipt from {tier}", []) if why else ("fail", why, [])
         if not self.outside_only:
             for ctl in c.controls:
                 if ctl not in claimed:
-                    return "skip", f"control {ctl} not claimed by {tier}", []
+                    return "none", f"{ctl} is not in the receipt of {tier}", []
         box = None
         try:
             box = self.box(c, identity, tier)
@@ -176,6 +177,8 @@ class Suite:
             return "ok", "", box.skipped
         except lib.OutsideOnly:
             return ("ok" if box.acts else "skip"), "" if box.acts else "no act outside", box.skipped
+        except lib.Unclaimed as e:
+            return ("fail", "", box.failed) if box.failed else ("none", str(e), box.skipped)
         except lib.Skip as e:
             return "skip", str(e), box.skipped if box else []
         except lib.Fail as e:
@@ -198,46 +201,63 @@ def remove(path):
 
 
 class Tap:
-    def __init__(self, n, shown):
-        self.n, self.i, self.shown = n, 0, shown
+    """Tells of each case; what a wall does not claim is no test there, and a line of its own."""
+
+    def __init__(self, shown):
+        self.i, self.shown = 0, shown
         self.lock = threading.Lock()
-        self.count = {"ok": 0, "skip": 0, "fail": 0}
-        self.rows, self.why = {}, {}
-        print(f"1..{n}", flush=True)
+        self.count = {"ok": 0, "skip": 0, "fail": 0, "none": 0}
+        self.rows, self.why, self.reasons = {}, {}, {"none": {}, "skip": {}}
+        print("TAP version 13", flush=True)
 
     def tell(self, row, name, verdict, reason, notes=()):
         with self.lock:
-            self.i += 1
             self.count[verdict] += 1
             who, tier = re.search(r"\[(\w+)/([\w-]+)\]$", name).groups()
-            cell = self.rows.setdefault(row, {}).setdefault(tier, {"ok": 0, "skip": 0, "fail": 0})
+            cell = self.rows.setdefault(row, {}).setdefault(tier, {"ok": 0, "skip": 0, "fail": 0, "none": 0})
             cell[verdict] += 1
             reason = reason.replace("\n", " ").replace("#", "")
+            if verdict in self.reasons and row:
+                self.reasons[verdict].setdefault(tier, {}).setdefault(reason, []).append(row)
             if row == 0 and verdict == "skip":
                 self.why[f"{who}/{tier}"] = reason
-            line = f"{'not ok' if verdict == 'fail' else 'ok'} {self.i} - {name}"
-            print(line + (f" # SKIP {reason}" if verdict == "skip" else ""))
-            if verdict == "fail":
-                for n in [*notes, reason] if reason else notes:
-                    print(f"#   {n}")
-            for n in notes if self.shown and verdict != "fail" else ():
-                print(f"#   act skipped: {n}")
-            sys.stdout.flush()
+            self.show(name, verdict, reason, notes)
+
+    def show(self, name, verdict, reason, notes):
+        if verdict == "none":
+            print(f"# not claimed: {name}: {reason}", flush=True)
+            return
+        self.i += 1
+        line = f"{'not ok' if verdict == 'fail' else 'ok'} {self.i} - {name}"
+        print(line + (f" # SKIP {reason}" if verdict == "skip" else ""))
+        if verdict == "fail":
+            for n in [*notes, reason] if reason else notes:
+                print(f"#   {n}")
+        for n in notes if self.shown and verdict != "fail" else ():
+            print(f"#   act skipped: {n}")
+        sys.stdout.flush()
 
     def summary(self, seen):
-        """A line per row, a column per wall: how many passed, + failed as !n, skipped as -n."""
+        """A line per row, a column per wall: how many passed, failed as !n, skipped as -n, not claimed as ~n."""
         tiers = sorted({t for r in self.rows.values() for t in r}, key=("native", "landlock", "wasm", *ADAPTERS).index)
+        print("# passed, !failed, -skipped, ~not claimed")
         print("# row " + "".join(f"{t[:11]:>12}" for t in tiers))
         for row in sorted(self.rows):
             cells = [self.rows[row].get(t) for t in tiers]
-            text = [f"{c['ok']}" + (f" -{c['skip']}" if c["skip"] else "") + (f" !{c['fail']}" if c["fail"] else "")
+            text = [" ".join(f"{sign}{c[k]}" for k, sign in (("ok", ""), ("skip", "-"), ("fail", "!"), ("none", "~")) if c[k])
                     if c else "" for c in cells]
             print(f"# {row:3d} " + "".join(f"{x:>12}" for x in text))
+        data = {"tiers": tiers, "rows": self.rows, "why": self.why, "unclaimed": self.reasons["none"],
+                "skipped": self.reasons["skip"]}
         if seen:
             with open(seen, "w") as f:
-                json.dump({"tiers": tiers, "rows": self.rows, "why": self.why}, f, indent=1)
+                json.dump(data, f, indent=1)
+            with open(seen + ".md", "w") as f:
+                f.write("\n".join(["# Attacks", "", *table.markdown(data), ""]))
+            print(f"# the table with its reasons: {seen}.md")
         c = self.count
-        print(f"# {c['ok']} passed, {c['fail']} failed, {c['skip']} skipped", flush=True)
+        print(f"# {c['ok']} passed, {c['fail']} failed, {c['skip']} skipped, {c['none']} not claimed")
+        print(f"1..{self.i}", flush=True)
 
 
 def place():
@@ -258,7 +278,7 @@ def arguments():
     ap.add_argument("--first", action="store_true", help="end at the first case that fails and is not --known")
     ap.add_argument("--known", action="append", default=[], help="a case that is expected to fail; may be repeated")
     ap.add_argument("--times", action="store_true", help="how long each case took")
-    ap.add_argument("--jobs", type=int, default=4)
+    ap.add_argument("--jobs", type=int, default=JOBS)
     ap.add_argument("--dir", default=os.environ.get("BAWN_ESCAPE_DIR") or place(), help="where to work")
     ap.add_argument("--bawn", default=os.environ.get("BAWN"))
     ap.add_argument("--probe", default=os.environ.get("ESCAPE_PROBE"))
@@ -280,11 +300,6 @@ def chosen(args):
     return identities, ours, others, cases
 
 
-def own_rows(adapter):
-    kind = "quick" if adapter in QUICK else "vm" if adapter in VMS else "container"
-    return OWN[kind]
-
-
 def main():
     args = arguments()
     if args.list:
@@ -300,37 +315,47 @@ def main():
 
 
 class Play:
-    """Receipts, then our own tiers case by case, then the adapters, many acts at a time."""
+    """Receipts, then everything: our own tiers case by case, behind adapters many acts at a time and the rest case by case."""
 
     def __init__(self, suite, args):
         self.suite, self.args = suite, args
         self.identities, self.ours, self.others, self.cases = chosen(args)
         self.enough = threading.Event()
+        self.waiting = []
+        self.tap = Tap(args.notes)
 
     def all(self):
         suite, args = self.suite, self.args
-        abi = subprocess.run([suite.probe, "landlock"], capture_output=True, text=True).returncode == 0
-        receipts = [] if args.outside_only else [(i, t) for i in self.identities for t in (*self.ours, *self.others)]
-        for i, t in [(i, t) for i in self.identities for t in (*self.ours, *self.others)]:
-            suite.claims[i, t] = (set(), "") if args.outside_only else suite.receipt(i, t)
+        pairs = [(i, t) for i in self.identities for t in (*self.ours, *self.others)]
+        if args.outside_only:
+            suite.claims = {p: (set(), "") for p in pairs}
+        else:
+            self.receipts(pairs)
         todo = [(c, i, t) for c in self.cases for i in self.identities if i in c.identities for t in self.ours
                 if t in c.tiers]
         # what a virtual machine does inside does not depend on who started it
-        there = [(i, t) for i in self.identities for t in self.others
-                 if suite.claims[i, t][0] and (t not in VMS or i == self.identities[0])]
-        far = [(c, i, t) for i, t in there for c in self.cases if i in c.identities and {"native", t} & set(c.tiers)]
-        self.tap = Tap(len(todo) + len(far) + len(receipts), args.notes)
-        for i, t in receipts:
-            claimed, why = suite.claims[i, t]
+        there = {i: [t for t in self.others if suite.claims[i, t][0] and (t not in lib.VMS or i == self.identities[0])]
+                 for i in self.identities}
+        recorded = {}
+        with concurrent.futures.ThreadPoolExecutor(1) as beside:
+            first = beside.submit(lambda: [recorded.update({i: self.batches(i, there[i])}) for i in self.identities])
+            self.parallel(todo)
+            first.result()
+        self.parallel([j for i in self.identities for j in self.far(i, there[i], recorded[i])])
+        for job in self.waiting:
+            self.one(job)
+        self.tap.summary(args.seen)
+        return 1 if self.tap.count["fail"] else 0
+
+    def receipts(self, pairs):
+        abi = subprocess.run([self.suite.probe, "landlock"], capture_output=True, text=True).returncode == 0
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            self.suite.claims = dict(zip(pairs, pool.map(lambda p: self.suite.receipt(*p), pairs)))
+        for (i, t), (claimed, why) in self.suite.claims.items():
             verdict = "ok" if claimed else "fail" if t == "native" or (t == "landlock" and abi) else "skip"
             self.tap.tell(0, f"r00 receipt [{i}/{t}]", verdict, why)
             if claimed:
                 print(f"# {i}/{t} claims {' '.join(sorted(claimed))}")
-        self.parallel(todo)
-        for i in self.identities:
-            self.adapters(i, [t for who, t in there if who == i])
-        self.tap.summary(args.seen)
-        return 1 if self.tap.count["fail"] else 0
 
     def one(self, job):
         c, i, t = job
@@ -349,17 +374,16 @@ class Play:
             self.enough.set()
 
     def parallel(self, todo):
-        # what takes longest begins first
+        """What must be alone waits until all else is done; what takes longest begins first."""
+        self.waiting += [j for j in todo if j[0].serial]
         shared = sorted((j for j in todo if not j[0].serial), key=lambda j: not j[0].slow)
         with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
             list(pool.map(self.one, shared))
-        for job in todo:
-            if job[0].serial:
-                self.one(job)
 
-    def adapters(self, identity, adapters):
+    def batches(self, identity, adapters):
+        """Cases that share starts, behind each adapter; those that need starts of their own."""
         if not adapters:
-            return
+            return []
         cases = [c for c in self.cases if identity in c.identities and "native" in c.tiers]
         recorded, own = batch.record(self.suite, identity, cases)
         try:
@@ -368,12 +392,18 @@ class Play:
         finally:
             for _, b, _ in recorded:
                 self.suite.drop(b)
-        theirs = [(c, identity, t) for c in self.cases if identity in c.identities for t in adapters if t in c.tiers]
-        self.parallel(theirs + [(c, identity, t) for c in own for t in adapters if c.row in own_rows(t)])
-        for t in adapters:
-            for c in own:
-                if c.row not in own_rows(t):
-                    self.tell(c, identity, t, "skip", f"needs runs of its own, which are made behind native and not {t}", [])
+        return own
+
+    def far(self, identity, adapters, own):
+        """What is left to do behind adapters, case by case."""
+        todo = [(c, identity, t) for c in self.cases if identity in c.identities for t in adapters if t in c.tiers]
+        for c, t in [(c, t) for c in own for t in adapters]:
+            lacks = sorted(set(c.controls) - self.suite.claims[identity, t][0])
+            if t not in lib.VMS or c.row in VM_OWN or lacks:
+                todo.append((c, identity, t))
+            else:
+                self.tell(c, identity, t, "skip", f"needs starts of its own, which are too slow behind {t}", [])
+        return todo
 
     def adapter(self, identity, t, recorded):
         home = self.suite.box(None, identity, t)

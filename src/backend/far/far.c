@@ -11,6 +11,7 @@
 
 #include <linux/magic.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -100,6 +101,23 @@ static int refuse(const char *what, struct bawn_error *err)
 		"%s cannot be had behind a kernel of its own", what);
 }
 
+/*
+ * A protected name that is a FIFO, a socket or a device: who shows it to another kernel opens it,
+ * and waits for a writer that never comes.
+ */
+static int check_kind(const struct bawn_mount *m, struct bawn_error *err)
+{
+	struct stat st;
+
+	if (m->kind != BAWN_MNT_RO || !m->protect || lstat(m->src, &st) < 0 ||
+		S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode))
+		return 0;
+	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+		"'%s' is neither a file nor a directory and cannot be shown to a kernel of its own; "
+		"move it away",
+		m->src);
+}
+
 /* What no tool with a kernel of its own can do here. */
 static int check_plan(const struct bawn_plan *plan, struct bawn_error *err)
 {
@@ -109,9 +127,14 @@ static int check_plan(const struct bawn_plan *plan, struct bawn_error *err)
 		return refuse("a port of the host's loopback (network.loopback_ports)", err);
 	if (plan->egress)
 		return refuse("net.egress: a network through the egress proxy", err);
-	for (size_t i = 0; i < plan->n_mounts; i++)
+	for (size_t i = 0; i < plan->n_mounts; i++) {
+		int r = check_kind(&plan->mounts[i], err);
+
+		if (r < 0)
+			return r;
 		if (plan->mounts[i].kind == BAWN_MNT_SOCKET)
 			return refuse("a socket of the host (filesystem.sockets)", err);
+	}
 	return 0;
 }
 

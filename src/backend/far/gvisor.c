@@ -119,13 +119,17 @@ static int gvisor_clean(
 
 /*
  * Files, network and processes are held by gVisor's kernel and its mounts, and what comes back by
- * the host. What init says of its own doing counts as it says.
+ * the host. What init says of its own doing counts as it says. That nothing is executed from a
+ * listed directory cannot be had: gVisor maps a file as code from where execve is refused, so that
+ * the loader (`ld.so FILE`) runs it.
  */
 static uint32_t gvisor_claims(const struct bawn_plan *plan, uint32_t inside)
 {
-	(void)plan;
-	return inside | BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE | BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC |
-	       BAWN_CTL_FS_PROTECT | BAWN_CTL_NET_NONE | BAWN_CTL_IPC | BAWN_CTL_PROC;
+	uint32_t exec = plan->n_no_exec ? 0 : BAWN_CTL_FS_EXEC;
+
+	return (inside & ~(uint32_t)BAWN_CTL_FS_EXEC) | exec | BAWN_CTL_FS_READ |
+	       BAWN_CTL_FS_WRITE | BAWN_CTL_FS_DENY | BAWN_CTL_FS_PROTECT | BAWN_CTL_NET_NONE |
+	       BAWN_CTL_IPC | BAWN_CTL_PROC;
 }
 
 static const struct bawn_far_tool direct = {.program = "runsc",
@@ -251,14 +255,6 @@ static int docker_explain(const struct bawn_plan *plan, const char *said, struct
 	return bawn_engine_explain("docker", plan, said, err);
 }
 
-/* Nothing is executed from listed directories: not where they are directories in memory. */
-static uint32_t docker_claims(const struct bawn_plan *plan, uint32_t inside)
-{
-	uint32_t c = gvisor_claims(plan, inside);
-
-	return plan->n_no_exec ? c & ~(uint32_t)BAWN_CTL_FS_EXEC : c;
-}
-
 static const struct bawn_far_tool through_docker = {.program = "docker",
 	.remedy = "apt-get install docker.io",
 	.walls = "gVisor (docker --runtime=runsc)",
@@ -266,7 +262,7 @@ static const struct bawn_far_tool through_docker = {.program = "docker",
 	.setup_ms = 60000,
 	.build = docker_build,
 	.clean = docker_clean,
-	.claims = docker_claims,
+	.claims = gvisor_claims,
 	.explain = docker_explain};
 
 /* ---- the backend ---- */

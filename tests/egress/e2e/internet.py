@@ -133,7 +133,8 @@ class World:
         far = ["nsenter", "--target", str(other), *user, "--net", "--"]
         sh(far, "ip link set lo up", f"ip addr add {servers.ROUTER}/24 dev far",
            "ip -6 addr add fd77::2/64 dev far nodad", "ip link set far up",
-           *[f"ip addr add {a}/{128 if ':' in a else 32} dev lo" for a in (*servers.PUBLIC, servers.METADATA)])
+           *[f"ip addr add {a}/{'128' if ':' in a else '32'} dev lo{' nodad' if ':' in a else ''}"
+             for a in (*servers.PUBLIC, servers.METADATA)])
         sh(self.enter, f"ip route add default via {servers.ROUTER}", "ip -6 route add default via fd77::2")
         for p in (there, local):
             self.say(p, "go")
