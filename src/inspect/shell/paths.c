@@ -337,10 +337,16 @@ const struct sh_secret *sh_secret_of(struct sh *s, const char *word)
 	const struct sh_secret *best = NULL;
 	const char *path = word;
 
-	if (!strpbrk(word, "./_ "))
+	if (!s->cwd && !strpbrk(word, "./_ "))
 		return NULL;
 	if (s->cwd && word[0] != '-' && word[0] != '/')
 		path = sh_path(s, word);
+	if (!strncmp(path, "/proc/self/root/", 16))
+		path += 15;
+	if (path[0] == '/' && (strstr(path, "//") || strstr(path, "/./") || strstr(path, "/..")))
+		path = lexical(s, path);
+	if (!path)
+		return NULL;
 	if (strpbrk(path, "?*["))
 		path = glob_secret(path);
 	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
