@@ -306,6 +306,9 @@ static int vet_redirects(struct sh *s, const struct sh_command *c)
 			x = !strncmp(p, "/proc/", 6) || !strncmp(p, "/sys/", 5) ? 0.15
 			    : d->kind == SH_OUT                                 ? 0.62
 										: 0.5;
+		/* installers put programs and kernels there */
+		if (s->script && strncmp(p, "/etc/", 5) != 0 && x < 0.7)
+			x *= 0.4;
 		worst = x > worst ? x : worst;
 	}
 	return found(s, c, "command.overwrite-system",

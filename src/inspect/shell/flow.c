@@ -41,7 +41,7 @@ static bool only_names(const struct sh_command *c)
 		"logger|kubectl|helm|docker|podman|docker-compose|code|open|xdg-open|ansible|"
 		"ansible-playbook|terraform|aws|gcloud|az|restorecon|setfacl|getfacl|mount|npm|yarn|"
 		"pnpm|make|cargo|jq|yq|diff|wc|pytest|claude|codex|gh|set|history|ln|dotenv|direnv|"
-		"mv|mktemp|man|whatis|apropos|info|tldr|bash|sh|zsh|source|.|");
+		"mv|mktemp|compgen|complete|dpkg-statoverride|dpkg|install|man|whatis|apropos|info|tldr|bash|sh|zsh|source|.|");
 }
 
 /* Words that are patterns, messages or keys to use, not files to read. */
@@ -62,7 +62,8 @@ static bool not_read(const struct sh_command *c, size_t i)
 	if (sh_is(p, "|ssh|scp|sftp|rsync|sshfs|autossh|ssh-keyscan|"))
 		return sh_is(before, "|-i|-F|-e|-o|") || c->args.v[i].text[0] == '-';
 	return sh_is(before, "|--private-key|--key|--exclude|--exclude-dir|--ignore|--message|"
-			     "--exclude-from|--identity-file|--key-file|--cert|--volume|");
+			     "--exclude-from|--identity-file|--key-file|--cert|--volume|-keyout|"
+			     "-key|-CAkey|-signkey|");
 }
 
 /* For password hashes and the like only these are harmless. */

@@ -72,6 +72,19 @@ static enum sh_place device_place(const char *p)
 	return SH_TEMP;
 }
 
+/* A directory of /var that every system has. */
+static bool known_var(const char *name)
+{
+	static const char *const dirs[] = {
+		"lib", "log", "spool", "mail", "run", "lock", "backups", "db", "opt", "local"};
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		if (under(name, dirs[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Below one of the directories that the system is made of. */
 static enum sh_place system_place(const char *p, const char *dir)
 {
@@ -80,6 +93,8 @@ static enum sh_place system_place(const char *p, const char *dir)
 	name += *name == '/';
 	if (!*name || all_glob(name))
 		return SH_SYSTEM_DIR;
+	if (!strcmp(dir, "/var") && !known_var(name))
+		return SH_IN_SYSTEM;
 	name += strcspn(name, "/");
 	if ((!*name || all_glob(name + 1)) && sh_is(dir, "|/usr|/var|/System|"))
 		return SH_SYSTEM_DIR;
