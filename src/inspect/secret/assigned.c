@@ -11,6 +11,8 @@
 
 #define NAME_MAX_LEN 64
 #define VALUE_MAX    300
+#define LINE_REACH   400
+#define FENCED       0.25
 
 static bool name_char(char c)
 {
@@ -41,7 +43,7 @@ static bool name_harmless(struct value name)
 		"policy|provider|schema|primary|foreign|partition|sort|cache|site|recaptcha|index|"
 		"state|nonce|verif|mask|input|selector|class|style|color|icon|image|_id|uuid|guid|"
 		"arn|region|method|mode|status|error|invalid|test|fake|mock|dummy|sample|contract|"
-		"address|mint|pool|symbol|currency|chain|coin|erc|design|lex|parse|syntax|node|"
+		"address|mint|pool|symbol|currency|chain|coin|erc2|erc7|erc1|signature|design|lex|parse|syntax|node|"
 		"kind|semantic|bos|eos|pad_|sep_|unk|cls|vocab|embed|lookup|cryptotoken|publishable|"
 		"anon|locale|i18n|translation|ref");
 }
@@ -72,6 +74,13 @@ static size_t value_end(const struct candidate *c, char open)
 	return i;
 }
 
+static bool looks_like_mail(struct value v)
+{
+	const char *at = memchr(v.p, '@', v.len);
+
+	return at && memchr(at, '.', (size_t)(v.p + v.len - at));
+}
+
 static bool looks_structural(struct value v)
 {
 	size_t slashes = 0, dots = 0, dashes = 0;
@@ -81,9 +90,9 @@ static bool looks_structural(struct value v)
 		dots += v.p[i] == '.';
 		dashes += v.p[i] == '-' || v.p[i] == '_' || v.p[i] == ':';
 	}
-	return slashes > 3 || dots > 3 || dashes > 4 ||
+	return slashes > 3 || dots > 3 || dashes > 4 || looks_like_mail(v) ||
 	       value_has_word(v,
-		       "://|sha256|sha512|sha1-|sha384|arn:|data:|::|@|.com|.org|.net|"
+		       "://|sha256|sha512|sha1-|sha384|arn:|data:|::|.com|.org|.net|"
 		       ".io/|.json|.yaml|.yml|.xml|.pem|.key|.js|.py|.go|%s|%d|env.|"
 		       "process.|config.|this.|self.|args.|req.|secret|token|passw|apikey|"
 		       "api_key|api-key|example");
@@ -143,6 +152,46 @@ static bool find_value(struct candidate *c)
 	return c->end > c->start;
 }
 
+/* Values that the standards themselves print. */
+static bool from_standard(struct value v)
+{
+	return value_has_word(v, "2YotnFZFEjr1zCsicMWpAA|tGzv3JOkF0XG5Qx2TlKWIA|"
+				 "7Fjfp0ZBr1KtDRbnfVdmIw|SplxlOBeZQQYbYS6WxSbIA|"
+				 "kkk9d7dh3k39sjv7|137131200");
+}
+
+/* Somebody looked at it and wrote that it is none. */
+static bool marked_harmless(const struct candidate *c)
+{
+	size_t from = c->start, to = c->end;
+
+	while (from && c->start - from < LINE_REACH && c->text[from - 1] != '\n')
+		from--;
+	while (to < c->len && to - c->end < LINE_REACH && c->text[to] != '\n')
+		to++;
+	return value_has_word((struct value){c->text + from, to - from},
+		"allowlist secret|whitelist secret|gitleaks:allow|trufflehog:ignore|ggignore|"
+		"nosec|nosemgrep|noqa: s10");
+}
+
+/* Between the fences of a text for people, where values are shown and not used. */
+static bool in_fence(const struct candidate *c)
+{
+	bool open = false;
+
+	for (size_t i = 0; i + 3 <= c->start; i++) {
+		if ((!i || c->text[i - 1] == '\n') && !memcmp(c->text + i, "```", 3))
+			open = !open;
+	}
+	return open;
+}
+
+/* "next page token: …" */
+static bool says_page(const struct candidate *c)
+{
+	return value_has_word(candidate_before(c, c->start, 40), "page token|page_token|next token");
+}
+
 bool check_assigned(struct candidate *c)
 {
 	struct value name, v;
@@ -155,6 +204,13 @@ bool check_assigned(struct candidate *c)
 	name = name_of(c);
 	if (!(name_is_password(name) ? strong_password(v) : strong_token(name, v)))
 		return false;
-	return !value_masked(v, MASK_STRICT) && !looks_structural(v) && !hides_words(v) &&
-	       !name_harmless(name);
+	if (value_masked(v, MASK_STRICT) || looks_structural(v) || hides_words(v) ||
+		name_harmless(name))
+		return false;
+	/* tokens of that form have a rule of their own */
+	if (!strncmp(v.p, "eyJ", 3) || from_standard(v) || marked_harmless(c) || says_page(c))
+		return false;
+	if (in_fence(c))
+		c->confidence = FENCED;
+	return true;
 }

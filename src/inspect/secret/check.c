@@ -129,6 +129,14 @@ static bool check_crc62(struct candidate *c)
 	return true;
 }
 
+/* The name of the owner and a signature make it long; a shorter one was cut off. */
+static bool check_pypi(struct candidate *c)
+{
+	if (candidate_value(c).len < 100)
+		c->confidence = 0.6;
+	return true;
+}
+
 static bool check_gitlab(struct candidate *c)
 {
 	struct value v = candidate_value(c);
@@ -212,7 +220,12 @@ static bool check_jwt(struct candidate *c)
 
 	if (!two || !json_object((struct value){v.p, (size_t)(one - v.p)}, "\"alg\""))
 		return false;
-	return json_object((struct value){one + 1, (size_t)(two - one - 1)}, NULL);
+	one++;
+	/* the token that everybody explains tokens with */
+	if (json_object((struct value){one, (size_t)(two - one)}, "\"1234567890\"") &&
+		json_object((struct value){one, (size_t)(two - one)}, "John Doe"))
+		c->confidence = 0.32;
+	return json_object((struct value){one, (size_t)(two - one)}, NULL);
 }
 
 static bool weak_password(struct value v)
@@ -297,7 +310,10 @@ static bool check_url(struct candidate *c)
 	struct value v = candidate_value(c);
 	struct value rest = {c->text + c->end + 1, c->end + 1 < c->len ? c->len - c->end - 1 : 0};
 
-	if (weak_password(v) || value_wordlike(v) || value_has_word(v, "|#{|%s|\\|(|)|,"))
+	if (weak_password(v) || value_has_word(v, "|#{|%s|\\|(|)|,"))
+		return false;
+	/* letters of both cases and digits are a password, whatever they spell */
+	if (value_wordlike(v) && (value_classes(v) < 3 || v.len < 10))
 		return false;
 	if (local_host(rest))
 		c->confidence = 0.25;
@@ -393,6 +409,7 @@ bool check_named(const char *name, struct candidate *c)
 		{"password", check_password},
 		{"pem", check_pem},
 		{"pem64", check_pem64},
+		{"pypi", check_pypi},
 		{"slack-hook", check_slack_hook},
 		{"url", check_url},
 	};

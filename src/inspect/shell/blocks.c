@@ -252,6 +252,15 @@ static int note_place(struct sh *s, const struct sh_reader *r)
 	return 0;
 }
 
+static bool in_loop(const struct sh_reader *r)
+{
+	for (size_t i = 0; i < r->n_blocks; i++) {
+		if (r->blocks[i].kind == SH_BLOCK_LOOP)
+			return true;
+	}
+	return false;
+}
+
 int sh_command_end(struct sh *s, struct sh_reader *r, bool piped)
 {
 	struct sh_command *c = r->cmd;
@@ -265,7 +274,7 @@ int sh_command_end(struct sh *s, struct sh_reader *r, bool piped)
 		return 0;
 	}
 	r->to_pipe = piped;
-	c->how |= r->how | (piped ? SH_PIPED : 0);
+	c->how |= r->how | (piped ? SH_PIPED : 0) | (in_loop(r) ? SH_LOOP : 0);
 	c->in = r->in;
 	if (r->piped)
 		c->in = r->pipe;

@@ -234,6 +234,13 @@ static const char *target(const struct sh_command *c)
 	return NULL;
 }
 
+/* A disk as manuals write it: /dev/sdX, /dev/sdXY, /dev/nvmeXnY. */
+static bool placeholder(const char *device)
+{
+	return strchr(sh_base(device), 'X') || strpbrk(device, "<>{}") ||
+	       !strcmp(device, "/dev/sdx") || !strcmp(device, "/dev/sdx1");
+}
+
 static int vet_dd(struct sh *s, const struct sh_command *c)
 {
 	const char *to = target(c);
@@ -242,7 +249,7 @@ static int vet_dd(struct sh *s, const struct sh_command *c)
 	double x = 0;
 
 	if (to && sh_place(s, to) == SH_DEVICE)
-		x = blank ? 0.85 : 0.4;
+		x = placeholder(to) ? 0.2 : blank ? 0.85 : 0.4;
 	else if (to && vital(to))
 		x = 0.7;
 	return found(s, c, "command.write-device", "overwrites a disk or a file of the system", x);
@@ -255,7 +262,7 @@ static int vet_format(struct sh *s, const struct sh_command *c)
 	for (size_t i = 1; i < c->args.n; i++) {
 		if (sh_place(s, c->args.v[i].text) == SH_DEVICE &&
 			strncmp(c->args.v[i].text, "/dev/loop", 9) != 0)
-			x = sh_is(c->args.v[0].text, "|shred|wipefs|blkdiscard|") ||
+			x = placeholder(c->args.v[i].text) ? 0.2 : sh_is(c->args.v[0].text, "|shred|wipefs|blkdiscard|") ||
 					    flag(c, 'F', "--force")
 				    ? 0.72
 				    : 0.5;
@@ -271,6 +278,12 @@ static int vet_move(struct sh *s, const struct sh_command *c)
 		enum sh_place p = sh_place(s, c->args.v[c->args.n - 2].text);
 
 		x = p == SH_ROOT_DIR || p == SH_HOME_DIR || p == SH_SYSTEM_DIR ? 0.9 : 0.4;
+	}
+	for (size_t i = 1; i + 1 < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text,
+			    "|/etc|/usr|/bin|/sbin|/lib|/lib64|/boot|/var|/usr/bin|/usr/lib|/usr/sbin|"
+			    "/etc/|/usr/|/bin/|/lib/|/boot/|/var/|/*|/etc/*|/bin/*|/lib/*|/boot/*|"))
+			x = x > 0.5 ? x : 0.5;
 	}
 	return found(s, c, "command.move-to-null", "throws files away", x);
 }
@@ -293,6 +306,9 @@ static int vet_redirects(struct sh *s, const struct sh_command *c)
 			x = !strncmp(p, "/proc/", 6) || !strncmp(p, "/sys/", 5) ? 0.15
 			    : d->kind == SH_OUT                                 ? 0.62
 										: 0.5;
+		/* installers put programs and kernels there */
+		if (s->script && strncmp(p, "/etc/", 5) != 0 && x < 0.7)
+			x *= 0.4;
 		worst = x > worst ? x : worst;
 	}
 	return found(s, c, "command.overwrite-system",

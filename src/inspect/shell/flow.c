@@ -41,7 +41,7 @@ static bool only_names(const struct sh_command *c)
 		"logger|kubectl|helm|docker|podman|docker-compose|code|open|xdg-open|ansible|"
 		"ansible-playbook|terraform|aws|gcloud|az|restorecon|setfacl|getfacl|mount|npm|yarn|"
 		"pnpm|make|cargo|jq|yq|diff|wc|pytest|claude|codex|gh|set|history|ln|dotenv|direnv|"
-		"mv|mktemp|man|whatis|apropos|info|tldr|bash|sh|zsh|source|.|");
+		"mv|mktemp|compgen|complete|dpkg-statoverride|dpkg|install|man|whatis|apropos|info|tldr|bash|sh|zsh|source|.|");
 }
 
 /* Words that are patterns, messages or keys to use, not files to read. */
@@ -62,7 +62,8 @@ static bool not_read(const struct sh_command *c, size_t i)
 	if (sh_is(p, "|ssh|scp|sftp|rsync|sshfs|autossh|ssh-keyscan|"))
 		return sh_is(before, "|-i|-F|-e|-o|") || c->args.v[i].text[0] == '-';
 	return sh_is(before, "|--private-key|--key|--exclude|--exclude-dir|--ignore|--message|"
-			     "--exclude-from|--identity-file|--key-file|--cert|--volume|");
+			     "--exclude-from|--identity-file|--key-file|--cert|--volume|-keyout|"
+			     "-key|-CAkey|-signkey|");
 }
 
 /* For password hashes and the like only these are harmless. */
@@ -127,6 +128,18 @@ static int report_read(struct sh *s, const struct sh_command *c, const struct re
 		s->script ? r->worst * 0.8 : r->worst);
 }
 
+/* What a wrapper is told to do besides running something. */
+static int vet_own_word(struct sh *s, const struct sh_command *c, size_t i)
+{
+	const char *p = c->args.v[0].text, *t = c->args.v[i].text, *before = c->args.v[i - 1].text;
+
+	if (!strcmp(p, "exec") && !strcmp(before, "-a"))
+		return sh_vet_fact(s, c, "@name", t);
+	if (!strcmp(p, "sudo") && (!strncmp(t, "-u#", 3) || (!strcmp(before, "-u") && *t == '#')))
+		return sh_vet_fact(s, c, "@as", strchr(t, '#'));
+	return 0;
+}
+
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n)
 {
 	struct read r = {0};
@@ -137,11 +150,9 @@ int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n)
 
 		if (x && (double)x->read >= SURE)
 			worse(&r, x, (double)x->read);
-		if (!strcmp(c->args.v[0].text, "exec") && !strcmp(c->args.v[i - 1].text, "-a")) {
-			rc = sh_vet_fact(s, c, "@name", c->args.v[i].text);
-			if (rc < 0)
-				return rc;
-		}
+		rc = vet_own_word(s, c, i);
+		if (rc < 0)
+			return rc;
 	}
 	return report_read(s, c, &r);
 }
@@ -214,6 +225,27 @@ static int vet_read(struct sh *s, const struct sh_command *c)
 	}
 	read_input(s, c, &r);
 	return report_read(s, c, &r);
+}
+
+/* Secrets that are gathered in one file: the step before they leave. */
+static int vet_stage(struct sh *s, const struct sh_command *c)
+{
+	bool pack = sh_is(c->args.v[0].text, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ditto|");
+	double x = 0;
+
+	if (!pack && (strcmp(c->args.v[0].text, "cp") != 0 || !has_word(c, "|-r|-a|-R|-rf|-ar|")))
+		return 0;
+	if (has_word(c, "|x|-x|xf|-xf|xzf|-xzf|xvf|-xvf|xzvf|-xzvf|xvzf|-xvzf|-t|tf|-tf|tvf|-tvf|"))
+		return 0;
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_secret *k = sh_secret_of(s, c->args.v[i].text);
+		bool last = i + 1 == c->args.n;
+
+		if (k && (k->taint & SH_HARD) && !(last && !pack) && !not_read(c, i))
+			x = pack ? 0.42 : 0.36;
+	}
+	return found(s, c, "command.stage-secrets", "collection",
+		"puts secrets of others together in one place", s->script ? x * 0.5 : x);
 }
 
 /* A shell history that is searched for passwords. */
@@ -543,7 +575,7 @@ static int vet_leak(struct sh *s, const struct sh_command *c)
 		return 0;
 	if (!l.taint || (c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV))))
 		return 0;
-	if (sh_is(p, "|ssh|gh|kubectl|docker|openssl|"))
+	if (sh_is(p, "|ssh|kubectl|docker|openssl|") || (!strcmp(p, "gh") && !has_word(c, "|gist|")))
 		l.transfer = true;
 	if (sh_is(p, "|openssl|") && !has_word(c, "|s_client|"))
 		return 0;
@@ -558,8 +590,9 @@ static int vet_leak(struct sh *s, const struct sh_command *c)
 static int vet_shell_pipe(struct sh *s, const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
+	bool runs_text = sh_is_shell(p) || p[0] == '$' || !strcmp(p, "eval");
 
-	for (size_t i = 0; sh_is_shell(p) && (s->past & SH_PAST_NET) && i < c->redirs.n; i++) {
+	for (size_t i = 0; runs_text && (s->past & SH_PAST_NET) && i < c->redirs.n; i++) {
 		if (c->redirs.v[i].kind == SH_DUP && !sh_is(c->redirs.v[i].path, "|0|1|2|-|"))
 			return found(s, c, "command.reverse-shell", "execution",
 				"ties a shell to a network connection", 0.95);
@@ -622,6 +655,8 @@ int sh_vet_flow(struct sh *s, const struct sh_command *c)
 	if (rc < 0 || !c->args.n)
 		return rc;
 	rc = vet_leak(s, c);
+	if (rc == 0)
+		rc = vet_stage(s, c);
 	if (rc == 0)
 		rc = vet_search(s, c);
 	if (rc == 0)

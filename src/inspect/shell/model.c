@@ -561,6 +561,29 @@ static const char *peer(struct sh *s, const struct sh_command *c)
 	return NULL;
 }
 
+/* $(which rm) is rm; $(pgrep sshd) is some process called sshd. */
+static int lookup(struct sh *s, struct sh_command *c, bool *hit)
+{
+	const char *p = c->args.v[0].text, *name = last(c);
+	bool pid = sh_is(p, "|pgrep|pidof|");
+	char *t;
+
+	*hit = name && c->args.n > 1 &&
+	       (pid || sh_is(p, "|which|whence|") ||
+		       (sh_is(p, "|command|type|") &&
+			       sh_is(c->args.v[1].text, "|-v|-p|-P|-pv|")));
+	if (!*hit)
+		return 0;
+	t = pid ? bawn_arena_printf(s->a, "@pid:%s", sh_base(name))
+		: bawn_arena_printf(s->a, "/usr/bin/%s", sh_base(name));
+	if (!t)
+		return sh_no_memory(s);
+	t[strcspn(t, " \t\n")] = 0;
+	c->out = sh_text(t);
+	c->out.known = false;
+	return 0;
+}
+
 static int generic(struct sh *s, struct sh_command *c)
 {
 	unsigned t = source(c);
@@ -694,7 +717,9 @@ int sh_model(struct sh *s, struct sh_command *c)
 		return copy_input(s, c);
 	if (sh_is(p, "|find|gfind|ls|"))
 		return sh_tree_names(s, c);
-	rc = model_decoder(s, c, &hit);
+	rc = lookup(s, c, &hit);
+	if (rc == 0 && !hit)
+		rc = model_decoder(s, c, &hit);
 	if (rc == 0 && !hit)
 		rc = model_file(s, c, &hit);
 	if (rc == 0 && !hit)

@@ -72,6 +72,19 @@ static enum sh_place device_place(const char *p)
 	return SH_TEMP;
 }
 
+/* A directory of /var that every system has. */
+static bool known_var(const char *name)
+{
+	static const char *const dirs[] = {
+		"lib", "log", "spool", "mail", "run", "lock", "backups", "db", "opt", "local"};
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		if (under(name, dirs[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Below one of the directories that the system is made of. */
 static enum sh_place system_place(const char *p, const char *dir)
 {
@@ -80,6 +93,8 @@ static enum sh_place system_place(const char *p, const char *dir)
 	name += *name == '/';
 	if (!*name || all_glob(name))
 		return SH_SYSTEM_DIR;
+	if (!strcmp(dir, "/var") && !known_var(name))
+		return SH_IN_SYSTEM;
 	name += strcspn(name, "/");
 	if ((!*name || all_glob(name + 1)) && sh_is(dir, "|/usr|/var|/System|"))
 		return SH_SYSTEM_DIR;
@@ -150,6 +165,14 @@ static const struct sh_secret secrets[] = {
 	{"/etc/gshadow", 0.72f, BOTH | WORD, "password hashes"},
 	{"/etc/master.passwd", 0.6f, BOTH | WORD, "password hashes"},
 	{"/etc/security/opasswd", 0.6f, BOTH | WORD, "password hashes"},
+	{"/etc/shadow-", 0.72f, BOTH | WORD, "password hashes"},
+	{"/etc/shadow.", 0.6f, BOTH, "password hashes"},
+	{"/etc/ppp/chap-secrets", 0.5f, BOTH, "network passwords"},
+	{"/etc/mysql/debian.cnf", 0.4f, BOTH, "database passwords"},
+	{"wpa_supplicant.conf", 0.33f, SH_SECRET | WORD, "network passwords"},
+	{"/var/lib/sss/", 0.45f, BOTH, "cached logins"},
+	{"/var/lib/samba/private", 0.5f, BOTH, "domain credentials"},
+	{"/etc/kubernetes/pki", 0.4f, BOTH, "cluster keys"},
 	{"/etc/sudoers", 0.32f, SH_SECRET, "who may become root"},
 	{"/etc/krb5.keytab", 0.5f, BOTH, "Kerberos keys"},
 	{"/etc/kubernetes/admin.conf", 0.5f, BOTH, "cluster credentials"},
@@ -189,10 +212,10 @@ static const struct sh_secret secrets[] = {
 	{"wp-config.php", 0.1f, SH_SECRET | WORD, "database passwords"},
 	{"_history", 0.25f, SH_SECRET | WORD, "shell history"},
 	{".history", 0.2f, SH_SECRET | WORD, "shell history"},
-	{"Login Data", 0.6f, BOTH, "browser passwords"},
-	{"Login\\ Data", 0.6f, BOTH, "browser passwords"},
-	{"logins.json", 0.5f, BOTH, "browser passwords"},
-	{"key4.db", 0.5f, BOTH, "browser keys"},
+	{"Login Data", 0.72f, BOTH, "browser passwords"},
+	{"Login\\ Data", 0.72f, BOTH, "browser passwords"},
+	{"logins.json", 0.6f, BOTH, "browser passwords"},
+	{"key4.db", 0.6f, BOTH, "browser keys"},
 	{"key3.db", 0.5f, BOTH, "browser keys"},
 	{"cookies.sqlite", 0.5f, BOTH, "browser cookies"},
 	{"Cookies.binarycookies", 0.5f, BOTH, "browser cookies"},
@@ -200,9 +223,32 @@ static const struct sh_secret secrets[] = {
 	{".mozilla/firefox", 0.35f, SH_SECRET, "browser profile"},
 	{".config/google-chrome", 0.35f, SH_SECRET, "browser profile"},
 	{"/Google/Chrome", 0.3f, SH_SECRET, "browser profile"},
+	{".config/BraveSoftware", 0.35f, SH_SECRET, "browser profile"},
+	{".config/chromium", 0.33f, SH_SECRET, "browser profile"},
+	{".config/microsoft-edge", 0.35f, SH_SECRET, "browser profile"},
+	{".thunderbird", 0.35f, SH_SECRET, "mail"},
+	{"Library/Messages/chat.db", 0.5f, BOTH, "messages"},
+	{"NoteStore.sqlite", 0.5f, BOTH, "notes"},
+	{"group.com.apple.notes", 0.4f, SH_SECRET, "notes"},
+	{".config/Signal/", 0.45f, BOTH, "messages"},
+	{"tdata", 0.33f, SH_SECRET | WORD, "messages"},
+	{".purple/accounts.xml", 0.45f, BOTH, "passwords of messengers"},
+	{"filezilla/sitemanager.xml", 0.45f, BOTH, "passwords of servers"},
+	{"filezilla/recentservers.xml", 0.45f, BOTH, "passwords of servers"},
+	{"rclone/rclone.conf", 0.36f, SH_SECRET | WORD, "cloud credentials"},
+	{".s3cfg", 0.36f, SH_SECRET | WORD, "cloud credentials"},
+	{".cargo/credentials", 0.4f, BOTH, "registry tokens"},
+	{".gem/credentials", 0.4f, BOTH, "registry tokens"},
+	{".config/hub", 0.4f, BOTH | WORD, "GitHub credentials"},
+	{".subversion/auth", 0.4f, BOTH, "repository passwords"},
+	{"github-copilot/hosts.json", 0.4f, BOTH, "agent credentials"},
+	{"github-copilot/apps.json", 0.4f, BOTH, "agent credentials"},
+	{".databrickscfg", 0.33f, SH_SECRET | WORD, "cloud credentials"},
+	{"Exodus/exodus.wallet", 0.5f, BOTH, "wallet"},
+	{"atomic/Local Storage", 0.5f, BOTH, "wallet"},
 	{"Library/Keychains", 0.5f, BOTH, "keychain"},
 	{"login.keychain", 0.5f, BOTH, "keychain"},
-	{"share/keyrings/", 0.45f, BOTH, "keyring"},
+	{".local/share/keyrings", 0.45f, BOTH, "keyring"},
 	{"kwallet", 0.4f, BOTH, "keyring"},
 	{"Library/Cookies", 0.45f, SH_SECRET, "browser cookies"},
 	{"wallet.dat", 0.5f, BOTH | WORD, "wallet"},
@@ -306,10 +352,16 @@ const struct sh_secret *sh_secret_of(struct sh *s, const char *word)
 	const struct sh_secret *best = NULL;
 	const char *path = word;
 
-	if (!strpbrk(word, "./_ "))
+	if (!s->cwd && !strpbrk(word, "./_ "))
 		return NULL;
 	if (s->cwd && word[0] != '-' && word[0] != '/')
 		path = sh_path(s, word);
+	if (!strncmp(path, "/proc/self/root/", 16))
+		path += 15;
+	if (path[0] == '/' && (strstr(path, "//") || strstr(path, "/./") || strstr(path, "/..")))
+		path = lexical(s, path);
+	if (!path)
+		return NULL;
 	if (strpbrk(path, "?*["))
 		path = glob_secret(path);
 	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {

@@ -46,8 +46,10 @@ static int aftermath(struct sh *s, const struct sh_norm *n)
 	bool strict = s->sub->mode == BAWN_MODE_STRICT;
 	int rc = 0;
 
+	/* scripts colour what they print */
 	if (n->odd)
-		rc = say(s, "command.odd-bytes", n->odd, 0.4);
+		rc = say(s, "command.odd-bytes", n->odd,
+			s->script && strstr(n->odd, "escape") ? 0.2 : 0.4);
 	if (rc == 0 && s->separator && !s->script)
 		rc = say(s, "command.hidden-blank",
 			"uses $IFS where a blank would do; write the command plainly", 0.45);

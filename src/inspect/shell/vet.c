@@ -9,11 +9,13 @@
  *   @input prog text       what a database client or the like is fed
  *   @put /path text        what it writes there, when that is known
  *   @name text             the name under which a process shows itself
+ *   @as user               for whom sudo runs something
  *   @bomb name             a function that starts itself twice
  *
  * A rule's args: `script` is the confidence in a source file, `remote` on another machine or in a
- * container, `root` the least confidence when it runs as root, `harmless` when what it writes is
- * known and holds nothing that a schedule, a service or a login should worry about.
+ * container, `root` the least confidence when it runs as root, `bulk` the least when it is done over
+ * and over (a loop, xargs), `harmless` when what it writes is known and holds nothing that a
+ * schedule, a service or a login should worry about.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +172,8 @@ static int hit(void *data, const struct bawn_match *m)
 		conf = arg_number(r, "script", conf);
 	if ((c->how & SH_ROOT) && arg_number(r, "root", 0) > conf)
 		conf = arg_number(r, "root", 0);
+	if ((c->how & (SH_LOOP | SH_ARGSIN)) && arg_number(r, "bulk", 0) > conf)
+		conf = arg_number(r, "bulk", 0);
 	if (bawn_rule_arg(&bawn_rules_command, r, "harmless") && harmless(run->s, r, c)) {
 		double less = arg_number(r, "harmless", conf);
 
