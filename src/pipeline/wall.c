@@ -212,12 +212,14 @@ static bool was_tried(const struct bawn_result *r, const struct bawn_backend *be
 	return false;
 }
 
-/* Candidates that are known for one stand back at once. */
+/* Candidates that are known for one stand back at once. Where ours is the first, as it mostly is, it
+ * is not worth asking about those behind it. */
 static void stand_back(struct bawn_run *x, struct bawn_choices *c)
 {
 	const struct bawn_choices was = *c;
+	bool ask = was.n && !was.named && was.v[0]->program;
 
-	for (size_t i = 0; i < was.n && !was.named; i++) {
+	for (size_t i = 0; ask && i < was.n; i++) {
 		const char *flaw = bawn_flaw_recall(x->a, was.v[i]);
 		size_t at = 0;
 
