@@ -212,8 +212,8 @@ static bool was_tried(const struct bawn_result *r, const struct bawn_backend *be
 	return false;
 }
 
-/* Candidates that are known for one stand back at once. Where ours is the first, as it mostly is, it
- * is not worth asking about those behind it. */
+/* Candidates that are known for one stand back at once. Where ours is the first, as it mostly is,
+ * it is not worth asking about those behind it. */
 static void stand_back(struct bawn_run *x, struct bawn_choices *c)
 {
 	const struct bawn_choices was = *c;
