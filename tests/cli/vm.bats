@@ -55,6 +55,22 @@ check_workspace() {
 	[[ $stderr == *"denied: "* ]]
 }
 
+@test "qemu: a worktree whose repository lies deep in it, and the files that no one can send" {
+	need_vm
+	git init -q --bare a/b/repo
+	echo "gitdir: a/b/repo" >.git
+	mkdir -p a/c/d
+	echo deep >a/c/d/f
+	run --separate-stderr bawn run --backend qemu --rw "$PWD/a/c/d" -- sh -c 'cat a/c/d/f; echo new >a/c/d/g; echo x >a/h
+		mkfifo fifo a/c/d/pipe; mkfifo made; rm made'
+	[ "$status" -eq 0 ]
+	[ "$output" = deep ]
+	[ "$(cat a/c/d/g)" = new ]
+	[ "$(cat a/h)" = x ]
+	[ ! -e fifo ] && [ ! -e a/c/d/pipe ]
+	[[ $stderr == *"'$PWD/fifo'"* && $stderr == *"'$PWD/a/c/d/pipe'"* && $stderr != *made* ]]
+}
+
 @test "qemu: time, output and memory are limited, and the result says by what" {
 	need_vm
 	run --separate-stderr bawn run --json --backend qemu --timeout 40s --output-limit 2000 -- sh -c 'echo hi; yes'
@@ -111,6 +127,12 @@ check_workspace() {
 	[ "$status" -eq 125 ]
 	one_error
 	[[ $stderr == *"the virtual machine did not start"* ]]
+	# whole, but nothing of its modules is beside it
+	cp "$(dirname "$BAWN")/vm/vmlinux" "$kernel"
+	run --separate-stderr bawn run --policy "$base/p.yaml" --backend qemu -- true
+	[ "$status" -eq 125 ]
+	one_error
+	[[ $stderr == *"this kernel has no virtio_"* || $stderr == *"this kernel has no fuse"* ]]
 }
 
 @test "qemu: what a machine cannot have is refused" {
