@@ -29,6 +29,14 @@ need_bwrap() {
 	[ "$(cat err)" = err ]
 }
 
+@test "what no grant opens is not said to be opened by one" {
+	need_bwrap
+	run bawn run --backend bwrap -- sh -c 'echo 1 >/proc/sys/vm/swappiness; echo 1 >/etc/none'
+	[[ $output == *"denied: writing '/proc/sys/vm/swappiness'"*"no grant makes it writable"* ]]
+	[[ $output == *"denied: writing '/etc/none'"*"belongs to the system"* ]]
+	[[ $output != *"--rw"* ]]
+}
+
 @test "denied paths are out of reach and the host's stay as they are" {
 	need_bwrap
 	echo secret >s.env

@@ -55,6 +55,22 @@ check_workspace() {
 	[[ $stderr == *"denied: "* ]]
 }
 
+@test "qemu: a worktree whose repository lies deep in it, and the files that no one can send" {
+	need_vm
+	git init -q --bare a/b/repo
+	echo "gitdir: a/b/repo" >.git
+	mkdir -p a/c/d
+	echo deep >a/c/d/f
+	run --separate-stderr bawn run --backend qemu --rw "$PWD/a/c/d" -- sh -c 'cat a/c/d/f; echo new >a/c/d/g; echo x >a/h
+		mkfifo fifo a/c/d/pipe; mkfifo made; rm made'
+	[ "$status" -eq 0 ]
+	[ "$output" = deep ]
+	[ "$(cat a/c/d/g)" = new ]
+	[ "$(cat a/h)" = x ]
+	[ ! -e fifo ] && [ ! -e a/c/d/pipe ]
+	[[ $stderr == *"'$PWD/fifo'"* && $stderr == *"'$PWD/a/c/d/pipe'"* && $stderr != *made* ]]
+}
+
 @test "qemu: time, output and memory are limited, and the result says by what" {
 	need_vm
 	run --separate-stderr bawn run --json --backend qemu --timeout 40s --output-limit 2000 -- sh -c 'echo hi; yes'
@@ -111,6 +127,12 @@ check_workspace() {
 	[ "$status" -eq 125 ]
 	one_error
 	[[ $stderr == *"the virtual machine did not start"* ]]
+	# whole, but nothing of its modules is beside it
+	cp "$(dirname "$BAWN")/vm/vmlinux" "$kernel"
+	run --separate-stderr bawn run --policy "$base/p.yaml" --backend qemu -- true
+	[ "$status" -eq 125 ]
+	one_error
+	[[ $stderr == *"this kernel has no virtio_"* || $stderr == *"this kernel has no fuse"* ]]
 }
 
 @test "qemu: what a machine cannot have is refused" {
@@ -127,6 +149,74 @@ check_workspace() {
 	make_workspace
 	run --separate-stderr bawn run --backend firecracker --deny "$PWD/secret" -- sh -c "$probe" <<<"from stdin"
 	check_workspace
+}
+
+# The jailer is for root; who is not does without it.
+fake_jailer() {
+	[ "$(id -u)" -eq 0 ] || skip "the jailer needs root"
+	fake_firecracker
+	cp "$BATS_TEST_DIRNAME/fake-jailer.py" "$base/bin/jailer"
+	chmod 755 "$base/bin/jailer"
+}
+
+# Whatever the jailer made: directories, control groups, processes of its user.
+left_of() {
+	ls -d /tmp/bawn-"$1"-* 2>/dev/null || true
+	for group in $(sed -n 's/^GROUP //p' "$base/bin/jailer.log"); do
+		[ ! -d "$group" ] || echo "$group"
+	done
+	pgrep -U "$(sed -n 's/.* --uid \([0-9]*\) .*/\1/p' "$base/bin/jailer.log")" || true
+}
+
+@test "firecracker: through its jailer, of which nothing is left" {
+	need_vm
+	fake_jailer
+	make_workspace
+	run --separate-stderr bawn run --backend firecracker --result "$base/r.json" --deny "$PWD/secret" -- sh -c "$probe" <<<"from stdin"
+	check_workspace
+	[[ $(jq -r .walls "$base/r.json") == *"Firecracker"*"in its jailer"* ]]
+	[ "$(grep -c ^JAILER "$base/bin/jailer.log")" -eq 1 ]
+	jailer=$(grep ^JAILER "$base/bin/jailer.log")
+	[[ $jailer == *" --exec-file $base/bin/firecracker "*" --chroot-base-dir /tmp/bawn-"*" --resource-limit no-file=1024 "* ]]
+	[[ $jailer == *" --new-pid-ns "*" -- --api-sock /api" && $jailer != *" --daemonize"* ]]
+	# nothing but what Firecracker needs
+	[ "$(grep ^ROOT "$base/bin/jailer.log")" = "ROOT firecracker initrd kernel vsock_1025" ]
+	[ -z "$(left_of "$(sed -n 's/.* --id bawn-\([0-9]*\)-.*/\1/p' "$base/bin/jailer.log")")" ]
+}
+
+@test "firecracker: nothing of its jailer is left when bawn is killed" {
+	need_vm
+	fake_jailer
+	"$BAWN" run -q --backend firecracker -- sh -c 'echo up; sleep 1000' >out 2>err 3>&- &
+	pid=$!
+	for _ in $(seq 600); do
+		[ ! -s out ] || break
+		kill -0 "$pid" || break
+		sleep 0.1
+	done
+	[ "$(cat out)" = up ]
+	[ -n "$(left_of "$pid")" ]
+	kill -KILL "$pid"
+	for _ in $(seq 100); do
+		[ -n "$(left_of "$pid")" ] || break
+		sleep 0.1
+	done
+	[ -z "$(left_of "$pid")" ]
+}
+
+@test "firecracker: a jailer that refuses or is garbage is one line" {
+	need_vm
+	fake_jailer
+	sed -i 's/^def main():/def main():\n    fail("not today")/' "$base/bin/jailer"
+	run --separate-stderr bawn run --backend firecracker -- true
+	[ "$status" -eq 125 ]
+	one_error
+	[[ $stderr == *"Firecracker ended: jailer: not today"* ]]
+	head -c 1000 /dev/urandom >"$base/bin/jailer"
+	run --separate-stderr bawn run --backend firecracker -- true
+	[ "$status" -eq 125 ]
+	one_error
+	[[ $stderr == *"cannot run '$base/bin/jailer': Exec format error"* ]]
 }
 
 @test "firecracker: refusals, deaths and absence are one line" {

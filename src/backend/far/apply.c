@@ -444,6 +444,20 @@ int bawn_apply_data(struct bawn_transfer *t, uint64_t offset, const uint8_t *byt
 
 /* ---- the entry ---- */
 
+/* Nobody asked for it, but somebody may look for it. Where copies on write are seen, the host's own
+ * are seen as well. */
+static void tell_other(
+	struct bawn_transfer *t, const struct bawn_entry *e, int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) &&
+		!S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))
+		return;
+	tell(t, BAWN_CTL_FS_WRITE, e, "the special file",
+		"stayed in the sandbox: FIFOs, sockets and devices do not come back");
+}
+
 static int apply(struct bawn_transfer *t, const struct bawn_entry *e)
 {
 	const char *name;
@@ -465,6 +479,9 @@ static int apply(struct bawn_transfer *t, const struct bawn_entry *e)
 		return apply_meta(t, e, dir, name);
 	case BAWN_ENTRY_DELETE:
 		return apply_delete(t, e, dir, name);
+	case BAWN_ENTRY_OTHER:
+		tell_other(t, e, dir, name);
+		return 0;
 	case _BAWN_ENTRY_KINDS:
 		break;
 	}
@@ -484,7 +501,7 @@ int bawn_apply_entry(struct bawn_transfer *t, const struct bawn_entry *e, struct
 	in->e.path = in->path;
 	in->next = 0;
 	in->open = in->refuse = e->kind == BAWN_ENTRY_FILE;
-	control = bawn_apply_refused(t, &in->e, &rule);
+	control = e->kind == BAWN_ENTRY_OTHER ? 0 : bawn_apply_refused(t, &in->e, &rule);
 	if (control) {
 		refuse(t, control, &in->e, rule);
 		return 0;

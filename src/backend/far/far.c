@@ -13,6 +13,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
@@ -54,6 +55,18 @@ int bawn_far_probe(const struct bawn_backend *be, const struct bawn_far_tool *to
 
 /* ---- prepare ---- */
 
+static const char *place_for_devices(void)
+{
+	static const char *const places[] = {"/tmp", "/var/tmp", "/srv", "/run"};
+	struct statvfs fs;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (access(places[i], W_OK) == 0 && statvfs(places[i], &fs) == 0 &&
+			!(fs.f_flag & (ST_NODEV | ST_NOEXEC)))
+			return places[i];
+	return "/tmp"; /* whoever needs them will say what it could not do */
+}
+
 /* Where private directories are made. A disk takes longer to remove one than all the rest. */
 static const char *private_place(bool in_memory)
 {
@@ -72,7 +85,8 @@ static const char *private_place(bool in_memory)
 
 static int name_run(struct bawn_far *f, struct bawn_far_job *job, struct bawn_error *err)
 {
-	const char *run = private_place(f->tool->in_memory);
+	const char *run =
+		f->tool->devices ? place_for_devices() : private_place(f->tool->in_memory);
 	char program[4096], inside[4096];
 	uint64_t r = 0;
 	int found = bawn_far_find(f->tool->program, f->tool->remedy, program, sizeof(program), err);

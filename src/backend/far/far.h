@@ -49,6 +49,7 @@ struct bawn_far_tool {
 	bool no_inside;       /* it needs no bawn-inside: job->inside is NULL */
 	bool eager;     /* what is sent waits in `stream` until the bridge is there to read it:
 			   its greeting need not be awaited */
+	bool devices;   /* job->dir is to be where programs and devices work */
 	bool in_memory; /* job->dir is better not on a disk; it is small */
 	int setup_ms;   /* how long it may take until the wall stands; 0: the usual */
 

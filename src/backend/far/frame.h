@@ -99,6 +99,7 @@ enum bawn_entry_kind {
 	BAWN_ENTRY_LINK,   /* a symbolic link to `target` */
 	BAWN_ENTRY_META,   /* mode and time of what is there already */
 	BAWN_ENTRY_DELETE, /* ← only */
+	BAWN_ENTRY_OTHER,  /* ← only: a FIFO, socket or device, which is not sent */
 	_BAWN_ENTRY_KINDS,
 };
 

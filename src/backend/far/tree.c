@@ -294,12 +294,19 @@ struct look {
 	int fd;
 };
 
-static int look_at(const struct look *l, const char *name, struct bawn_error *err)
+/* Some kernels do not even let us look at those of the host. */
+static bool is_special(unsigned char type)
+{
+	return type == DT_FIFO || type == DT_SOCK || type == DT_CHR || type == DT_BLK;
+}
+
+static int look_at(
+	const struct look *l, const char *name, unsigned char type, struct bawn_error *err)
 {
 	const struct bawn_mount *m = bawn_root_at(l->t->plan, l->root);
 	char path[PATH_MAX], inside[PATH_MAX];
 	struct bawn_node *n;
-	struct stat st;
+	struct stat st = {.st_mode = S_IFIFO};
 	int len = snprintf(path, sizeof(path), "%s%s%s", l->dir, *l->dir ? "/" : "", name);
 
 	if (len > (int)BAWN_FRAME_PATH ||
@@ -309,25 +316,20 @@ static int look_at(const struct look *l, const char *name, struct bawn_error *er
 			BAWN_FRAME_PATH);
 	if (!l->wanted(l->t->plan, l->root, inside))
 		return 0;
-	if (fstatat(l->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+	if (!is_special(type) && fstatat(l->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		if (l->t->host || errno == ENOENT)
 			return 0; /* gone since, or not ours to look at */
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot look at '%s': %m", inside);
 	}
-	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))
+	if (!kind_of(st.st_mode) && !l->t->others)
 		return 0;
 	n = bawn_tree_add(l->t, l->root, path, (size_t)len);
 	if (!n)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM,
 			"'%s' holds too many files for this backend", where(l->t, m));
-	(void)bawn_node_set(n, &st);
+	if (!bawn_node_set(n, &st))
+		n->kind = BAWN_ENTRY_OTHER;
 	return 0;
-}
-
-/* Neither goes over; some kernels do not even let us look at those of the host. */
-static bool is_special(unsigned char type)
-{
-	return type == DT_FIFO || type == DT_SOCK || type == DT_CHR || type == DT_BLK;
 }
 
 int bawn_tree_expand(
@@ -356,8 +358,8 @@ int bawn_tree_expand(
 	}
 	while (r == 0 && (e = readdir(d))) /* NOLINT(concurrency-mt-unsafe): its own stream */
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-			!is_special(e->d_type))
-			r = look_at(&l, e->d_name, err);
+			(t->others || !is_special(e->d_type)))
+			r = look_at(&l, e->d_name, e->d_type, err);
 	(void)closedir(d);
 	return r;
 }

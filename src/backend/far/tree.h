@@ -18,7 +18,7 @@
 #define BAWN_TREE_NODES 4000000u /* more than this in all is refused */
 
 struct bawn_node {
-	enum bawn_entry_kind kind; /* FILE, DIR or LINK; 0: gone */
+	enum bawn_entry_kind kind; /* FILE, DIR, LINK or, if asked for, OTHER; 0: gone */
 	uint16_t root;
 	bool seen; /* for the user of the tree */
 	uint32_t mode;
@@ -33,8 +33,9 @@ struct bawn_node {
 
 struct bawn_tree {
 	const struct bawn_plan *plan;
-	bool host;  /* paths are the host's (src), not the inside's (dst) */
-	int *roots; /* descriptors; -1: not there or no directory */
+	bool host;   /* paths are the host's (src), not the inside's (dst) */
+	bool others; /* list FIFOs, sockets and devices as well */
+	int *roots;  /* descriptors; -1: not there or no directory */
 	size_t n_roots;
 	struct bawn_arena *arena;
 	struct bawn_node *v;

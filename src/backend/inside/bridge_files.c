@@ -100,16 +100,28 @@ static int take_root(struct bawn_arrival *a, const struct bawn_entry *e)
 	return a->file < 0 ? a->file : 0;
 }
 
+/* A directory may be there already: on the way to another root, or to a mount. */
+static int make_dir(const struct bawn_arrival *a, int dir, const char *name)
+{
+	struct stat st;
+
+	if (mkdirat(dir, name, 0700) < 0 &&
+		(errno != EEXIST || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+			!S_ISDIR(st.st_mode)))
+		return -errno;
+	return own(dir, name, a);
+}
+
 static int take_new(struct bawn_arrival *a, const struct bawn_entry *e, int dir, const char *name)
 {
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, time_of(e->mtime)};
 	char target[BAWN_FRAME_PATH + 1];
+	int r;
 
 	switch (e->kind) {
 	case BAWN_ENTRY_DIR:
-		if (mkdirat(dir, name, 0700) < 0 || own(dir, name, a) < 0)
-			return -errno;
-		return note(a, a->node, dir, name);
+		r = make_dir(a, dir, name);
+		return r < 0 ? r : note(a, a->node, dir, name);
 	case BAWN_ENTRY_LINK:
 		memcpy(target, e->target, e->target_len);
 		target[e->target_len] = '\0';
@@ -125,6 +137,7 @@ static int take_new(struct bawn_arrival *a, const struct bawn_entry *e, int dir,
 		return 0;
 	case BAWN_ENTRY_META:
 	case BAWN_ENTRY_DELETE:
+	case BAWN_ENTRY_OTHER:
 	case _BAWN_ENTRY_KINDS:
 		break;
 	}
@@ -268,6 +281,15 @@ static bool is_same(const struct bawn_node *was, const struct bawn_node *now)
 	       (!was->ino || (was->ino == now->ino && was->dev == now->dev));
 }
 
+/* What is there now and is sent; special files are not. */
+static const struct bawn_node *find_now(
+	const struct leaving *l, uint16_t root, const char *path, size_t len)
+{
+	const struct bawn_node *now = bawn_tree_find(&l->now, root, path, len);
+
+	return now && now->kind != BAWN_ENTRY_OTHER ? now : NULL;
+}
+
 /* Something else than a directory is now where the directory was that `path` is or was in. */
 static bool is_replaced(const struct leaving *l, const struct bawn_node *was)
 {
@@ -276,7 +298,7 @@ static bool is_replaced(const struct leaving *l, const struct bawn_node *was)
 
 		if (was->path[n] && was->path[n] != '/')
 			continue;
-		now = n ? bawn_tree_find(&l->now, was->root, was->path, n) : NULL;
+		now = n ? find_now(l, was->root, was->path, n) : NULL;
 		if (now && (was->path[n] ? now->kind != BAWN_ENTRY_DIR : now->kind != was->kind))
 			return true;
 		if (!was->path[n])
@@ -298,7 +320,7 @@ static int send_deletions(struct leaving *l, bool for_room)
 		if (!bawn_tree_path(l->was, was->root, was->path, path, sizeof(path)) ||
 			!is_ours(l->was->plan, was->root, path))
 			continue;
-		now = bawn_tree_find(&l->now, was->root, was->path, strlen(was->path));
+		now = find_now(l, was->root, was->path, strlen(was->path));
 		if (now && (now->kind == was->kind ||
 				   (now->kind != BAWN_ENTRY_DIR && was->kind != BAWN_ENTRY_DIR)))
 			continue;
@@ -376,6 +398,8 @@ static int send_changes(struct leaving *l)
 			r = send_file(l, now);
 		else if (now->kind == BAWN_ENTRY_LINK)
 			r = send_link(l, now);
+		else if (now->kind == BAWN_ENTRY_OTHER)
+			put(l, now, BAWN_ENTRY_OTHER, NULL, 0);
 		else if (*now->path && (!was || was->kind != BAWN_ENTRY_DIR))
 			put(l, now, BAWN_ENTRY_DIR, NULL, 0);
 		if (r == 0)
@@ -396,6 +420,7 @@ int bawn_arrival_return(struct bawn_arrival *a, struct bawn_buf *out,
 	struct leaving l = {.was = &a->was, .out = out, .flush = flush, .data = data};
 	int r = bawn_tree_again(&l.now, &a->was, err);
 
+	l.now.others = true;
 	if (r >= 0)
 		r = bawn_tree_begin(&l.now, err);
 	for (size_t i = 0; r >= 0 && i < l.now.n; i++)

@@ -453,6 +453,33 @@ static int make_root(const struct bawn_plan *plan, void *data, struct bawn_error
 	return build_root(plan, err);
 }
 
+/* ---- drivers ---- */
+
+/* What a kernel may lack shows at once; waiting for its devices would take long and tell little. */
+static void need_drivers(bool vsock, bool disk)
+{
+	const struct {
+		const char *name, *sign;
+		bool needed;
+	} drivers[] = {
+		{"virtio_mmio", "/sys/bus/platform/drivers/virtio-mmio", true},
+		{"virtio_console", "/sys/bus/virtio/drivers/virtio_console", !vsock},
+		{"virtio_blk", "/sys/bus/virtio/drivers/virtio_blk", disk},
+		{"fuse", "/sys/fs/fuse", true},
+	};
+	char line[160];
+
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
+		if (!drivers[i].needed || access(drivers[i].sign, F_OK) == 0)
+			continue;
+		(void)snprintf(line, sizeof(line),
+			"bawn: this kernel has no %s, neither built in nor as a module beside it\n",
+			drivers[i].name);
+		(void)!write(2, line, strlen(line));
+		end_machine();
+	}
+}
+
 /* ---- life and death ---- */
 
 /* Who runs out of memory is the command, never we. */
@@ -525,5 +552,6 @@ int bawn_inside_guest(char *const *argv)
 	r = load_modules();
 	if (r < 0)
 		give_up("cannot load modules", r);
+	need_drivers(!strcmp(argv[0], "vsock"), !strcmp(argv[1], "disk"));
 	run(!strcmp(argv[0], "vsock"), !strcmp(argv[1], "disk"));
 }

@@ -280,6 +280,26 @@ int bawn_guard_check(const struct bawn_susp *s, const struct bawn_place *p, enum
 	return r;
 }
 
+/* What no grant opens, and why; "" for everything else. */
+static const char *why_closed(const struct bawn_plan *plan, const char *path)
+{
+	const struct bawn_mount *top = NULL;
+
+	if (bawn_path_under(path, "/proc") || bawn_path_under(path, "/sys") ||
+		bawn_path_under(path, "/dev"))
+		return "it is the kernel's, and no grant makes it writable in a sandbox";
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (bawn_path_under(path, plan->mounts[i].dst))
+			top = &plan->mounts[i];
+	if (!top && plan->backend.image)
+		return "it belongs to the image, which is read-only";
+	/* a container has its system in one piece */
+	if (plan->tier == BAWN_TIER_NEAR && top && top->rule &&
+		!strcmp(top->rule, "filesystem.system"))
+		return "it belongs to the system, which is read-only in a sandbox";
+	return "";
+}
+
 /* The kernel refused: mostly a place that is not writable. Tell what would help. */
 void bawn_guard_failed(const struct bawn_susp *s, const struct bawn_place *p, int error)
 {
@@ -301,9 +321,12 @@ void bawn_guard_failed(const struct bawn_susp *s, const struct bawn_place *p, in
 	slash = strrchr(dir, '/');
 	if (slash && slash > dir)
 		*slash = 0;
-	bawn_buf_puts(&why, "it is outside the writable directories; the operator can allow it "
-			    "with --rw ");
-	bawn_buf_escape(&why, dir, strlen(dir));
+	bawn_buf_puts(&why, why_closed(s->b->plan, path));
+	if (!why.len) {
+		bawn_buf_puts(&why, "it is outside the writable directories; the operator can "
+				    "allow it with --rw ");
+		bawn_buf_escape(&why, dir, strlen(dir));
+	}
 	if (!why.failed)
 		tell(s->b, BAWN_CTL_FS_WRITE, "writing", path, why.data);
 }

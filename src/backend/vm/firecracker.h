@@ -11,11 +11,13 @@
 struct bawn_firecracker {
 	const char *program;
 	const char *id;
+	/* as Firecracker sees them: in a jail of its own under other names than here */
 	const char *kernel, *initrd;
-	const char *image; /* a disk to be read, or NULL */
-	const char *guest; /* the last words for the guest's kernel, see guest.h */
-	const char *api;   /* sockets, by path */
-	const char *vsock, *files;
+	const char *image;       /* a disk to be read, or NULL */
+	const char *api, *vsock; /* sockets, by path */
+	const char *guest;       /* the last words for the guest's kernel, see guest.h */
+	/* as we see them */
+	const char *our_api, *files;
 	uint64_t memory_mib;
 	unsigned cpus;
 };

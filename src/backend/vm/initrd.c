@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +24,9 @@
 
 #define PART_MAX  ((size_t)32 << 20)
 #define STALE_S   3600
+#define YOUNG_S   60 /* one that may be just about to be booted */
+#define KEEP      3u /* besides the one in use */
+#define LIST_MAX  256u
 #define PREFIX    "initrd-"
 #define ALIGN     4u
 #define FIELD_MAX UINT32_MAX
@@ -152,25 +156,59 @@ static int name_of(const struct bawn_vm_kernel *k, const char *init, char ret[BA
 	return 0;
 }
 
-/* Those of kernels and programs that were replaced. One that is just being booted is not old. */
-static void remove_stale(int dir, const char *keep)
+struct old {
+	char name[NAME_MAX + 1];
+	time_t used;
+};
+
+static time_t last_use(const struct stat *st)
 {
-	int copy = fcntl(dir, F_DUPFD_CLOEXEC, 3);
+	return st->st_atim.tv_sec > st->st_mtim.tv_sec ? st->st_atim.tv_sec : st->st_mtim.tv_sec;
+}
+
+static size_t list_old(int dir, const char *keep, struct old *ret)
+{
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
 	struct stat st;
+	size_t n = 0;
 
 	if (!d) {
 		if (copy >= 0)
 			(void)close(copy);
-		return;
+		return 0;
 	}
-	for (const struct dirent *e; (e = readdir(d));) /* NOLINT(concurrency-mt-unsafe) */
+	for (const struct dirent *e;
+		n < LIST_MAX && (e = readdir(d));) /* NOLINT(concurrency-mt-unsafe) */
 		if (!strncmp(e->d_name, PREFIX, strlen(PREFIX)) && strcmp(e->d_name, keep) != 0 &&
-			fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-			st.st_atim.tv_sec + STALE_S < time(NULL) &&
-			st.st_mtim.tv_sec + STALE_S < time(NULL))
-			(void)unlinkat(dir, e->d_name, 0);
+			fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+			(void)snprintf(ret[n].name, sizeof(ret[n].name), "%s", e->d_name);
+			ret[n++].used = last_use(&st);
+		}
 	(void)closedir(d);
+	return n;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct old *x = a, *y = b;
+
+	return x->used < y->used ? 1 : x->used > y->used ? -1 : 0;
+}
+
+/* Those of kernels and programs that were replaced: what has not been used for long, and all but a
+ * few of the rest. */
+static void remove_stale(int dir, const char *keep)
+{
+	_cleanup_free_ struct old *old = calloc(LIST_MAX, sizeof(*old));
+	const time_t now = time(NULL);
+	size_t n = old ? list_old(dir, keep, old) : 0;
+
+	if (n)
+		qsort(old, n, sizeof(*old), by_use);
+	for (size_t i = 0; i < n; i++)
+		if (old[i].used + (i < KEEP ? STALE_S : YOUNG_S) < now)
+			(void)unlinkat(dir, old[i].name, 0);
 }
 
 static int write_whole(int dir, const char *name, const struct bawn_buf *b)

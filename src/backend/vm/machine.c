@@ -147,6 +147,7 @@ void bawn_machine_end(struct bawn_machine *m)
 	if (!m->a)
 		return;
 	bawn_jail_end(&m->monitor);
+	bawn_jailer_end(&m->jailer);
 	bawn_jail_end(&m->files);
 	if (m->console.fd >= 0)
 		(void)close(m->console.fd);

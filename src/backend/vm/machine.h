@@ -16,6 +16,7 @@
 
 #include "backend/vm/console.h"
 #include "backend/vm/jail.h"
+#include "backend/vm/jailer.h"
 #include "backend/vm/kernel.h"
 
 /* An emulated guest on a busy host is slow, but not that slow. */
@@ -28,6 +29,7 @@ struct bawn_machine {
 	char inside[PATH_MAX]; /* bawn-inside */
 	const char *initrd;
 	struct bawn_jail monitor, files;
+	struct bawn_jailer jailer; /* instead of `monitor`, if there is one */
 	struct bawn_console console;
 };
 

@@ -59,6 +59,7 @@ static void come_back(struct inside *i)
 
 	if (bawn_arrival_return(&i->a, &out, keep, i, &err) < 0)
 		FAIL("%s", err.msg);
+	ASSERT_EQ(keep(i, &out), 0);
 	ASSERT_EQ(take(&i->back), 0);
 }
 
@@ -131,6 +132,7 @@ TEST(what_was_moved_arrives_before_it_goes)
 	go_in(&i);
 	ASSERT_EQ(rename(at(copy, "dir"), at(copy, "moved")), 0);
 	ASSERT_EQ(bawn_arrival_return(&i.a, &out, keep, &i, &err), 0);
+	ASSERT_EQ(keep(&i, &out), 0);
 	ASSERT_EQ(bawn_frame_reader_init(&r, false), 0);
 	fed = bawn_frame_feed(&r, i.back.data, i.back.len);
 	ASSERT_EQ(fed, i.back.len);
@@ -150,7 +152,7 @@ TEST(what_was_moved_arrives_before_it_goes)
 	end();
 }
 
-TEST(special_files_are_passed_over)
+TEST(special_files_are_passed_over_and_reported)
 {
 	struct inside i = {0};
 
@@ -158,10 +160,12 @@ TEST(special_files_are_passed_over)
 	mounts[0].dst = copy;
 	ASSERT_EQ(mkfifo(at(ws, "fifo"), 0644), 0);
 	go_in(&i);
+	ASSERT_EQ(mkfifo(at(copy, "fifo"), 0644), 0); /* as one that is seen by copy on write */
 	ASSERT_EQ(mkfifo(at(copy, "other"), 0644), 0);
 	ASSERT_EQ(unlink(at(copy, "file")), 0);
+	ASSERT_EQ(mkfifo(at(copy, "file"), 0644), 0);
 	come_back(&i);
-	ASSERT_EQ(reports, 0);
+	ASSERT_EQ(reports, 2);
 	ASSERT_TRUE(S_ISFIFO(mode_of("fifo")));
 	ASSERT_EQ(mode_of("other"), 0);
 	ASSERT_EQ(mode_of("file"), 0);

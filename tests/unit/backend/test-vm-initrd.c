@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <time.h>
 
 #include <sys/stat.h>
 
@@ -143,6 +144,52 @@ TEST(the_file_is_made_anew_when_a_part_changes)
 	ASSERT_EQ(bawn_initrd_file(a, &k, init, &third, NULL), 0);
 	ASSERT_TRUE(strcmp(first, third) != 0);
 	ASSERT_EQ(access(first, F_OK), 0); /* somebody may be booting it */
+	remove_all();
+	a = bawn_arena_free(a);
+}
+
+/* Used some minutes ago, the first one last. */
+static void make_old(const char *state, unsigned n, time_t age)
+{
+	struct timespec times[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
+	char path[PATH_MAX];
+
+	for (unsigned i = 0; i < n; i++) {
+		(void)snprintf(path, sizeof(path), "bawn/vm/initrd-%s-%u", state, i);
+		(void)put(path, "x", 1);
+		(void)snprintf(path, sizeof(path), "%s/bawn/vm/initrd-%s-%u", dir, state, i);
+		times[0].tv_sec++;
+		times[1].tv_sec++;
+		ASSERT_EQ(utimensat(AT_FDCWD, path, times, 0), 0);
+	}
+}
+
+static bool is_there(const char *state, unsigned i)
+{
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s/bawn/vm/initrd-%s-%u", dir, state, i);
+	return access(path, F_OK) == 0;
+}
+
+TEST(few_old_files_are_kept)
+{
+	struct bawn_arena *a = bawn_arena_new();
+	struct bawn_vm_kernel k = {.flat = true};
+	const char *path;
+
+	ASSERT_TRUE(mkdtemp(dir) != NULL);
+	ASSERT_EQ(setenv("XDG_STATE_HOME", dir, 1), 0);
+	ASSERT_EQ(bawn_initrd_file(a, &k, put("inside", "INIT", 4), &path, NULL), 0);
+	make_old("minutes", 6, 600);
+	make_old("days", 2, 200000);
+	make_old("now", 1, 5);
+	ASSERT_EQ(bawn_initrd_file(a, &k, put("inside", "another", 7), &path, NULL), 0);
+	ASSERT_EQ(access(path, F_OK), 0);
+	ASSERT_TRUE(is_there("now", 0));
+	ASSERT_TRUE(is_there("minutes", 5));
+	ASSERT_TRUE(!is_there("minutes", 0) && !is_there("minutes", 1) && !is_there("minutes", 2));
+	ASSERT_TRUE(!is_there("days", 0) && !is_there("days", 1));
 	remove_all();
 	a = bawn_arena_free(a);
 }

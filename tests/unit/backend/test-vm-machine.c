@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #include "backend/vm/firecracker.h"
+#include "backend/vm/jailer.h"
 #include "backend/vm/guest.h"
 #include "backend/vm/http.h"
 #include "backend/vm/qemu.h"
@@ -104,6 +105,91 @@ TEST(firecracker_command_lines)
 	struct bawn_arena *a = bawn_arena_new();
 
 	is_argv(bawn_firecracker_argv(a, &fc), "/opt/firecracker\n--id\nrun-1\n--api-sock\n/r/api");
+	a = bawn_arena_free(a);
+}
+
+#define JAILER                                                                                  \
+	"/opt/jailer\n--id\nrun-1\n--exec-file\n/opt/firecracker\n--uid\n7001\n--gid\n7001\n"   \
+	"--chroot-base-dir\n/b\n--resource-limit\nno-file=1024\n--resource-limit\nfsize=4096\n" \
+	"--new-pid-ns"
+
+static struct bawn_jailer a_jailer(void)
+{
+	return (struct bawn_jailer){.program = "/opt/jailer",
+		.exec_file = "/opt/firecracker",
+		.id = "run-1",
+		.base = "/b",
+		.user = 7001,
+		.file_max = 4096};
+}
+
+TEST(jailer_command_lines)
+{
+	static const char v1[] =
+		"tmpfs /sys/fs/cgroup tmpfs ro 0 0\n"
+		"cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,nosuid,cpu,cpuacct 0 0\n"
+		"cgroup /sys/fs/cgroup/pids cgroup rw,pids 0 0\n"
+		"cgroup2 /nowhere/unified cgroup2 rw 0 0\n";
+	struct bawn_plan plan = {.limits = {.cpus_milli = 1500, .cpu_shares = 512}};
+	struct bawn_arena *a = bawn_arena_new();
+	struct bawn_jailer j = a_jailer();
+
+	ASSERT_EQ(bawn_jailer_choose_groups(&j, a, &plan, ""), 0);
+	is_argv(bawn_jailer_argv(a, &j, "/api"), JAILER "\n--\n--api-sock\n/api");
+	ASSERT_EQ(bawn_jailer_choose_groups(&j, a, &plan, v1), 0);
+	ASSERT_STREQ(j.groups[0].dir, "/sys/fs/cgroup/pids/bawn-vm/run-1");
+	is_argv(bawn_jailer_argv(a, &j, "/api"),
+		JAILER "\n--cgroup-version\n1\n--parent-cgroup\nbawn-vm\n--cgroup\npids.max=256"
+		       "\n--\n--api-sock\n/api");
+	j = a_jailer();
+	plan.demanded = BAWN_CTL_LIMIT_CPU;
+	ASSERT_EQ(bawn_jailer_choose_groups(&j, a, &plan, v1), 0);
+	ASSERT_STREQ(j.groups[2].dir, "/sys/fs/cgroup/cpu,cpuacct/bawn-vm/run-1");
+	is_argv(bawn_jailer_argv(a, &j, "/api"),
+		JAILER "\n--cgroup-version\n1\n--parent-cgroup\nbawn-vm\n--cgroup\npids.max=256"
+		       "\n--cgroup\ncpu.cfs_quota_us=150000\n--cgroup\ncpu.shares=512"
+		       "\n--\n--api-sock\n/api");
+	a = bawn_arena_free(a);
+}
+
+/* A limit that was asked for and cannot be had is not left out: then it is another wall's turn. */
+TEST(a_jailer_without_the_groups_that_are_needed)
+{
+	struct bawn_plan plan = {.demanded = BAWN_CTL_LIMIT_CPU,
+		.limits = {.cpus_milli = 1000, .cpu_shares = BAWN_UNLIMITED}};
+	struct bawn_arena *a = bawn_arena_new();
+	struct bawn_jailer j = a_jailer();
+
+	ASSERT_EQ(bawn_jailer_choose_groups(&j, a, &plan, ""), -EOPNOTSUPP);
+	plan.may_miss = BAWN_CTL_LIMIT_CPU;
+	ASSERT_EQ(bawn_jailer_choose_groups(&j, a, &plan, ""), 0);
+	ASSERT_EQ(j.n_groups, 0);
+	a = bawn_arena_free(a);
+}
+
+TEST(jailer_with_groups_of_version_2)
+{
+	char dir[] = "/tmp/bawn-groups.XXXXXX", path[64], mounts[128];
+	struct bawn_plan plan = {
+		.demanded = BAWN_CTL_LIMIT_CPU, .limits = {.cpus_milli = 500, .cpu_shares = 1024}};
+	struct bawn_arena *a = bawn_arena_new();
+	struct bawn_jailer j = a_jailer();
+	FILE *f;
+
+	ASSERT_TRUE(mkdtemp(dir) != NULL);
+	(void)snprintf(path, sizeof(path), "%s/cgroup.controllers", dir);
+	(void)snprintf(mounts, sizeof(mounts), "none %s cgroup2 rw 0 0\n", dir);
+	f = fopen(path, "we");
+	ASSERT_TRUE(f != NULL);
+	ASSERT_TRUE(fputs("cpuset cpu io memory pids\n", f) >= 0);
+	ASSERT_EQ(fclose(f), 0);
+	ASSERT_EQ(bawn_jailer_choose_groups(&j, a, &plan, mounts), 0);
+	is_argv(bawn_jailer_argv(a, &j, "/api"),
+		JAILER "\n--cgroup-version\n2\n--parent-cgroup\nbawn-vm\n--cgroup\npids.max=256"
+		       "\n--cgroup\ncpu.max=50000 100000\n--cgroup\ncpu.weight=100"
+		       "\n--\n--api-sock\n/api");
+	ASSERT_EQ(unlink(path), 0);
+	ASSERT_EQ(rmdir(dir), 0);
 	a = bawn_arena_free(a);
 }
 
