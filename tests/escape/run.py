@@ -15,6 +15,7 @@ import pwd
 import queue
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -117,6 +118,14 @@ class Suite:
         for w in self.worlds:
             if w:
                 w.close()
+        # podman of an ordinary user holds on to its namespace
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as f, open(f"/proc/{pid}/comm") as g:
+                    if self.base.encode() in f.read() and g.read().startswith("podman"):
+                        os.kill(int(pid), signal.SIGKILL)
+            except OSError:
+                pass
 
     def ids(self, identity):
         return (0, 0) if identity == "root" else self.user
