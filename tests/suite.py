@@ -67,16 +67,18 @@ def main():
             del env[name]
     logs = build / "meson-logs"
     (logs / "testlog.junit.xml").unlink(missing_ok=True)
-    for seen in (build / "tests/contract/seen", build / "tests/escape/seen"):
+    for seen in (build / "tests/contract/seen", build / "tests/escape/seen", build / "tests/escape/seen.md"):
         seen.unlink(missing_ok=True)
     stop = engine(build, env)
-    args = ["meson", "test", "-C", str(build), "--print-errorlogs", "--num-processes", "2"] + sys.argv[2:]
+    args = ["meson", "test", "-C", str(build), "--print-errorlogs", "--num-processes", "3"] + sys.argv[2:]
     try:
         status = subprocess.run(args, env=env, stdin=subprocess.DEVNULL, check=False).returncode
     finally:
         stop()
     passed, failed, skipped = counts(logs / "testlog.junit.xml")
     slowest(logs / "testlog.junit.xml")
+    if (build / "tests/escape/seen.md").exists():
+        print(f"attacks by row and wall: {build / 'tests/escape/seen.md'}")
     if status and not failed:
         failed = 1
     print(f"{passed} passed, {failed} failed, {skipped} skipped")

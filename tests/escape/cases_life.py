@@ -219,8 +219,8 @@ def _(t):
 @case(100, "huge time limits are no time limits of zero", "limit.time")
 def _(t):
     t.outside_ok()
-    for v in ("9223372036854775807ms", "18446744073709551615ms", "18446744073709551616s", "99999999999999999999h",
-              "5124095576030431h", "584942418y"):
+    for v in t.pick(("9223372036854775807ms", "18446744073709551616s", "18446744073709551615ms", "99999999999999999999h",
+                     "5124095576030431h", "584942418y"), 2):
         r = t.bawn("exit 0", ["--timeout", v], refused=True, timeout=20)
         if r.code not in (0, 125):
             raise Fail(f"--timeout {v}: {r}")

@@ -679,6 +679,29 @@ def one(t, title, fn):
         t.procs.clear()
 
 
+class Tap:
+    def __init__(self, n):
+        self.n, self.lock = 0, threading.Lock()
+        self.count = {"ok": 0, "skip": 0, "fail": 0}
+        print(f"1..{n}", flush=True)
+
+    def tell(self, title, verdict, why):
+        flat = why.replace("\n", " | ").replace("#", "")
+        with self.lock:
+            self.n += 1
+            self.count[verdict] += 1
+            print(f"{'not ok' if verdict == 'fail' else 'ok'} {self.n} - {title}" + (f" # SKIP {flat}" if verdict == "skip" else ""))
+            if verdict == "fail":
+                print(f"#   {flat}")
+            sys.stdout.flush()
+
+
+def play(suite, identity, cases, tap):
+    t = Test(suite, identity)
+    for title, fn in cases:
+        tap.tell(f"{title} [{identity}]", *one(t, title, fn))
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--match", help="only cases whose title holds this text")
@@ -687,33 +710,29 @@ def main():
     cases = [c for c in CASES if not args.match or args.match in c[0]]
     who = [args.identity] if args.identity else ["root", "user"] if os.geteuid() == 0 else ["user"]
     base = tempfile.mkdtemp(prefix="bawn-e2e-", dir="/var/tmp")
-    count = {"ok": 0, "skip": 0, "fail": 0}
-    suite = None
+    os.chmod(base, 0o755)
+    suites = []
     try:
         try:
-            suite = Suite(base, os.environ.get("BAWN", ""), os.environ.get("EGRESS_CLIENT", ""))
+            for identity in who:
+                os.mkdir(f"{base}/{identity}")
+                suites.append(Suite(f"{base}/{identity}", os.environ.get("BAWN", ""), os.environ.get("EGRESS_CLIENT", "")))
         except internet.Missing as e:
             print(f"1..0 # SKIP {e}")
             return 0
-        print(f"1..{len(cases) * len(who)}", flush=True)
-        n = 0
-        for identity in who:
-            t = Test(suite, identity)
-            for title, fn in cases:
-                n += 1
-                verdict, why = one(t, title, fn)
-                count[verdict] += 1
-                flat = why.replace("\n", " | ").replace("#", "")
-                print(f"{'not ok' if verdict == 'fail' else 'ok'} {n} - {title} [{identity}]"
-                      + (f" # SKIP {flat}" if verdict == "skip" else ""))
-                if verdict == "fail":
-                    print(f"#   {flat}")
-                sys.stdout.flush()
-        print(f"# {count['ok']} passed, {count['fail']} failed, {count['skip']} skipped")
-        return 1 if count["fail"] else 0
+        tap = Tap(len(cases) * len(who))
+        # each identity on an internet of its own: most of the time is spent waiting
+        threads = [threading.Thread(target=play, args=(s, i, cases, tap)) for s, i in zip(suites, who)]
+        for x in threads:
+            x.start()
+        for x in threads:
+            x.join()
+        c = tap.count
+        print(f"# {c['ok']} passed, {c['fail']} failed, {c['skip']} skipped")
+        return 1 if c["fail"] or tap.n != len(cases) * len(who) else 0
     finally:
-        if suite:
-            suite.world.close()
+        for s in suites:
+            s.world.close()
         shutil.rmtree(base, ignore_errors=True)
 
 
