@@ -3,7 +3,7 @@
 word or phrase to its classes. The hash is the one of src/inspect/inject/inject.h (phrases joined)."""
 import sys
 
-SIZE_BITS = 13
+SIZE_BITS = 14
 STARTS = 63  # the class of what longer phrases start with
 
 

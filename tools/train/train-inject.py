@@ -22,9 +22,9 @@ import numpy as np
 
 from grammar import Grammar
 
-CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 320
-COUNT = MIX + 2 * 512
-HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 5e-4, 0.1, (1,)
+CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 336
+COUNT = MIX + 2 * 800
+HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 1.5e-2, 0.1, (1,)
 DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
 GATE_LOSS = 0.003  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
@@ -74,7 +74,7 @@ def read_names(features_c, lexicon_h):
         if m:
             names[m[1]] = int(m[2])
     text = open(features_c, encoding="utf-8").read()
-    text = re.sub(r"/\*.*?\*/", "", text[text.index("enum shape {") + 12:text.index("S_COUNT =")], flags=re.S)
+    text = re.sub(r"/\*.*?\*/", "", text[text.index("enum shape {") + 12:text.index("S_COUNT,")], flags=re.S)
     names["PLACE_COUNT"] = 10
     for item in text.split(","):
         item = item.strip()
@@ -112,7 +112,8 @@ def read_own(path):
             carriers.append((name, "\n".join(body).strip("\n")))
         elif what == "payload":
             text = "\n".join(body).replace("<|im_start|>system\n", "<|im_start|>system ")
-            lines[what] += [(name, x.replace("<|im_start|>system ", "<|im_start|>system\n")) for x in text.split("\n") if x.strip()]
+            lines[what] += [(name, x.replace("<|im_start|>system ", "<|im_start|>system\n").replace("\\n", "\n"))
+                            for x in text.split("\n") if x.strip()]
         elif what == "benign":
             lines[what] += [(name, x) for x in body if x.strip()]
         else:
