@@ -43,9 +43,12 @@ struct inject_span {
 	uint32_t first; /* the smallest start of this span and all behind it */
 };
 
+/* So many bytes behind a text can be read. */
+#define INJECT_PAD 128
+
 /* Normalised text: never longer than the original, with the way back. */
 struct inject_text {
-	char *text; /* eight NUL behind len */
+	char *text; /* INJECT_PAD NUL behind len */
 	size_t len;
 	struct inject_map *map;
 	size_t n_map, cap_map;

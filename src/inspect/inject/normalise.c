@@ -527,7 +527,7 @@ static void finish(struct norm *n)
 	if (n->fenced)
 		mark(n, n->fence, n->o, PLACE_FENCE);
 	t->len = n->o;
-	memset(t->text + n->o, 0, 8);
+	memset(t->text + n->o, 0, INJECT_PAD);
 	for (size_t k = t->n_spans; k--;) {
 		if (t->spans[k].start < first)
 			first = t->spans[k].start;
@@ -542,7 +542,7 @@ int inject_normalise(struct bawn_arena *a, const char *text, size_t len, struct 
 	*ret = (struct inject_text){.from_len = len};
 	if (len > INJECT_MAX)
 		return -E2BIG;
-	ret->text = bawn_arena_alloc(a, len + 8);
+	ret->text = bawn_arena_alloc(a, len + 8 + INJECT_PAD);
 	if (!ret->text)
 		return -ENOMEM;
 	line_start(&n);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words, their classes, and sentences. Everything is done in one pass over the bytes: a word is
- * hashed while it is read and looked up in the generated table, alone and together with the one or
- * two words before it. No grammar: where a sentence ends is decided by punctuation, line ends and
- * the marks of lists, tables and JSON, which is as much as scoring needs.
+ * Words, their classes, and sentences. A word is hashed and looked up in the generated table, alone
+ * and together with the one or two words before it. No grammar: where a sentence ends is decided by
+ * punctuation, line ends and the marks of lists, tables and JSON, which is as much as scoring
+ * needs. Every byte of content comes through here, so what happens for every word has hardly a
+ * branch.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -12,7 +13,7 @@
 
 #define LEX_TABLE
 #include "inject-lexicon.h"
-#include "inspect/inject/inject.h"
+#include "inspect/inject/marks.h"
 
 #define LONG_WORD      20 /* may be encoded text */
 #define SPACED_RUN     7  /* single letters in a row */
@@ -23,36 +24,12 @@
 	(BIT(LEX_EXFIL) | BIT(LEX_DESTROY) | BIT(LEX_EXEC) | BIT(LEX_REVEAL) | BIT(LEX_SAY) | \
 		BIT(LEX_PAY) | BIT(LEX_ACT) | BIT(LEX_OVERRIDE) | BIT(LEX_OBEY) | BIT(LEX_TELL))
 
-/* What a byte can be in a word. */
-#define C_LOWER  (1u << 0) /* and every byte of other scripts */
-#define C_UPPER  (1u << 1)
-#define C_DIGIT  (1u << 2)
-#define C_UNDER  (1u << 3)
-#define C_DOT    (1u << 4) /* these three only between two others */
-#define C_AT     (1u << 5)
-#define C_QUOTE  (1u << 6)
-#define C_HIGH   (1u << 7)
-#define C_INNER  (C_DOT | C_AT | C_QUOTE)
-#define C_STARTS (C_LOWER | C_UPPER | C_DIGIT | C_UNDER)
-static const unsigned char kind[256] = {
-	['a' ... 'z'] = C_LOWER,
-	['A' ... 'Z'] = C_UPPER,
-	['0' ... '9'] = C_DIGIT,
-	['_'] = C_UNDER,
-	['.'] = C_DOT,
-	['@'] = C_AT,
-	['\''] = C_QUOTE,
-	[0x80 ... 0xff] = C_LOWER | C_HIGH,
-};
-
+/* The table is a perfect hash: a word has one place, which holds it or not. */
 static inline uint64_t look_up(uint32_t hash)
 {
-	if (__builtin_expect(!(lexicon_bits[hash >> 21] >> (hash >> 16 & 31) & 1), 1))
-		return 0;
-	for (uint32_t at = hash & (LEX_SIZE - 1); lexicon[at].hash; at = (at + 1) & (LEX_SIZE - 1))
-		if (lexicon[at].hash == hash)
-			return (uint64_t)lexicon[at].high << 32 | lexicon[at].low;
-	return 0;
+	uint32_t at = (hash ^ lexicon_shift[hash >> LEX_BUCKET]) * LEX_FACTOR >> LEX_SLOT;
+
+	return lexicon_classes[lexicon[at].classes & -(uint32_t)(lexicon[at].hash == hash)];
 }
 
 uint64_t inject_lexicon(uint32_t hash)
@@ -67,66 +44,111 @@ struct context {
 	bool clause;
 };
 
-static char unleet(char c)
+static inline uint64_t hash_step(uint64_t h, uint64_t x)
 {
-	static const char from[] = "0134578@$", to[] = "oieastbas";
-	const char *p = memchr(from, c, sizeof(from) - 1);
+	x |= (x & 0x4040404040404040u) >> 1;
+	h = (h ^ x) * 0x9e3779b97f4a7c15u;
+	return h ^ h >> 32;
+}
 
-	return (char)(p ? to[p - from] : tolower((unsigned char)c));
+/* inject_hash() with no branch for most words. Reads sixteen bytes. */
+static inline uint32_t hash_of(const char *p, size_t n)
+{
+	static const uint64_t masks[] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff,
+		0xffffffffffff, 0xffffffffffffff, ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0,
+		~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0};
+	uint64_t a, b, one, two, h;
+
+	if (__builtin_expect(n > 16, 0))
+		return inject_hash(p, n);
+	memcpy(&a, p, 8);
+	memcpy(&b, p + 8, 8);
+	one = hash_step(n, htole64(a) & masks[n]);
+	two = hash_step(one, htole64(b) & masks[n & 7 ? n & 7 : 8]);
+	h = n > 8 ? two : one;
+	return (uint32_t)(h ^ h >> 15);
 }
 
 /* A word with digits for letters, when it then is one of those that matter. */
 static uint64_t leet(const char *p, size_t n)
 {
+	static const char letters[256] = {
+		['0'] = 'o',
+		['1'] = 'i',
+		['3'] = 'e',
+		['4'] = 'a',
+		['5'] = 's',
+		['7'] = 't',
+		['8'] = 'b',
+		['@'] = 'a',
+		['$'] = 's',
+	};
 	char plain[24] = "";
 	uint64_t c;
 
 	if (n > 16 || n < 5)
 		return 0;
-	for (size_t i = 0; i < n; i++)
-		plain[i] = unleet(p[i]);
-	c = look_up(inject_hash(plain, n));
+	for (size_t i = 0; i < n; i++) {
+		char to = letters[(unsigned char)p[i]];
+
+		plain[i] = (char)(to ? to : p[i]);
+	}
+	c = look_up(hash_of(plain, n));
 	return c & LEET_CLASSES ? c | BIT(LEX_LEET) : 0;
+}
+
+/* Whether the end of a name, dot included, is one of the usual ones in addresses. */
+static bool is_domain(const char *dot, size_t n)
+{
+	static const char ends[][8] = {".com", ".net", ".org", ".io", ".dev", ".app", ".xyz", ".ru",
+		".cn", ".co", ".info", ".me", ".site", ".ai"};
+	char end[8] = "";
+	uint64_t x, y;
+	bool yes = false;
+
+	if (n > 5)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		end[i] = (char)(dot[i] | (dot[i] & 0x40) >> 1);
+	memcpy(&x, end, 8);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		memcpy(&y, ends[i], 8);
+		yes |= x == y;
+	}
+	return yes;
 }
 
 /* Addresses of any kind: mail, web, bank. */
 static bool is_target(const char *p, size_t n, const char *end, unsigned flags)
 {
-	static const char ends[][6] = {".com", ".net", ".org", ".io", ".dev", ".app", ".xyz", ".ru",
-		".cn", ".co", ".info", ".me", ".site", ".ai"};
 	const char *q = p + n, *dot;
-	size_t len;
 
-	if ((flags & C_AT) && (flags & C_DOT))
+	if ((flags & (C_LOWER | C_UPPER | C_DIGIT)) == (C_UPPER | C_DIGIT) && n >= 12 &&
+		inject_kind[(unsigned char)p[0]] == C_UPPER &&
+		inject_kind[(unsigned char)p[1]] == C_UPPER)
 		return true;
-	if (end - q > 3 && !memcmp(q, "://", 3))
-		return true;
-	if (n >= 12 && (flags & (C_LOWER | C_UPPER | C_DIGIT)) == (C_UPPER | C_DIGIT) &&
-		kind[(unsigned char)p[0]] == C_UPPER && kind[(unsigned char)p[1]] == C_UPPER)
+	if (*q == ':' && end - q > 3 && !memcmp(q, "://", 3))
 		return true;
 	if (!(flags & C_DOT))
 		return false;
+	if (flags & C_AT)
+		return true;
 	dot = memrchr(p, '.', n); /* there is one */
-	len = n - (size_t)(dot - p);
-	for (size_t i = 0; len < sizeof(ends[0]) && i < sizeof(ends) / sizeof(ends[0]); i++)
-		if ((dot[1] | 0x20) == ends[i][1] && !ends[i][len] &&
-			!strncasecmp(dot, ends[i], len))
-			return true;
-	return n > 4 && !strncasecmp(p, "www.", 4);
+	return is_domain(dot, n - (size_t)(dot - p)) || (n > 4 && !strncasecmp(p, "www.", 4));
 }
 
 /* A capital behind a small letter. */
 static bool has_hump(const char *p, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
-		if (kind[(unsigned char)p[i]] == C_UPPER &&
-			kind[(unsigned char)p[i - 1]] == C_LOWER)
+		if (inject_kind[(unsigned char)p[i]] == C_UPPER &&
+			inject_kind[(unsigned char)p[i - 1]] == C_LOWER)
 			return true;
 	return false;
 }
 
 /* What the letters of an unusual word tell. */
-static uint64_t shape_classes(const char *p, size_t n, const char *end, unsigned flags)
+static inline uint64_t shape_classes(const char *p, size_t n, const char *end, unsigned flags)
 {
 	uint64_t c = 0;
 
@@ -139,158 +161,70 @@ static uint64_t shape_classes(const char *p, size_t n, const char *end, unsigned
 	return c;
 }
 
-/* Classes of the word alone, and of the phrases that end with it. */
-static inline __attribute__((always_inline)) void classify(struct context *x, struct inject_word *w)
+/* Classes of a word that has `own` by itself, with those of the phrases that end with it. */
+static inline __attribute__((always_inline)) uint64_t classify(
+	struct context *x, uint32_t hash, uint64_t own)
 {
-	uint64_t own = w->classes | look_up(w->hash), two = 0;
+	uint32_t joined = inject_hash_join(x->before, hash);
+	uint64_t two = look_up(joined) & -(x->last >> LEX_STARTS & 1), all;
 
-	w->classes = own;
-	if (x->last & BIT(LEX_STARTS)) {
-		two = look_up(inject_hash_join(x->before, w->hash));
-		w->classes |= two;
-	}
+	own |= look_up(hash);
+	all = own | two;
 	if (x->two & BIT(LEX_STARTS))
-		w->classes |= look_up(inject_hash_join(x->before2, w->hash));
-	x->before2 = inject_hash_join(x->before, w->hash);
-	x->before = w->hash;
+		all |= look_up(inject_hash_join(x->before2, hash));
+	x->before2 = joined;
+	x->before = hash;
 	x->last = own;
 	x->two = two;
-	w->classes &= ~BIT(LEX_STARTS);
 	x->clause = own & (BIT(LEX_JOIN) | BIT(LEX_PLEASE) | BIT(LEX_SEQ) | BIT(LEX_MODAL));
+	return all & ~BIT(LEX_STARTS);
 }
 
-/* The word that starts at `at`; returns where it ends. The possessive is left out of its hash. */
-static inline __attribute__((always_inline)) size_t word_at(
-	const char *text, size_t at, size_t len, struct context *x, struct inject_word *w)
+/* Any word in a text of `len` bytes. The possessive is left out of its hash. */
+static void any_word(const char *text, size_t len, struct context *x, struct inject_word *w)
 {
-	const unsigned char *p = (const unsigned char *)text + at, *q = p;
-	const unsigned char *end = (const unsigned char *)text + len;
-	unsigned flags = 0, first = kind[*p], k;
-	size_t stem = 0;
-	uint32_t h;
+	const char *p = text + w->start, *q = text + w->end, *end = text + len;
+	size_t n = w->end - w->start;
+	/* the first byte may be a dot, its case tells nothing */
+	unsigned first = inject_kind[(unsigned char)*p], flags = inject_kinds(p + 1, n - 1);
+	unsigned all = first | flags;
 
-	/* the first byte may be a dot, its case tells nothing; text ends with NUL, which is no word
-	 */
-	for (q++;; q++) {
-		for (; (k = kind[*q]) & C_STARTS; q++)
-			flags |= k;
-		if (__builtin_expect(!(k & C_INNER), 1) || q + 1 >= end || !(kind[q[1]] & C_STARTS))
-			break;
-		stem = k == C_QUOTE ? (size_t)(q - p) : stem;
-		flags |= k;
-	}
-	q = q < end ? q : end;
-	h = inject_hash(text + at, (size_t)(q - p));
-	if (stem && q[-1] == 's' && q[-2] == '\'' && !look_up(h))
-		h = inject_hash(text + at, stem);
-	w->start = (uint32_t)at;
-	w->end = (uint32_t)(at + (size_t)(q - p));
-	w->hash = h;
-	w->classes = q < end && *q == '(' && ((first | flags) & C_LOWER) ? BIT(LEX_IDENT) : 0;
+	w->hash = hash_of(p, n);
+	if (flags & C_QUOTE && q[-1] == 's' && q[-2] == '\'' && !look_up(w->hash))
+		w->hash = hash_of(p, n - 2);
+	w->classes = *q == '(' && q < end && (all & C_LOWER) ? BIT(LEX_IDENT) : 0;
 	w->clause = x->clause;
-	w->upper = ((first | flags) & (C_UPPER | C_LOWER)) == C_UPPER && q - p > 1;
+	w->upper = (all & (C_UPPER | C_LOWER)) == C_UPPER && n > 1;
 	w->title = first == C_UPPER;
-	w->foreign = (first | flags) & C_HIGH;
-	if (((first | flags) & (C_DIGIT | C_UNDER | C_DOT | C_AT)) || (flags & C_UPPER) ||
+	w->foreign = all & C_HIGH;
+	if ((all & (C_DIGIT | C_UNDER | C_DOT | C_AT)) || (flags & C_UPPER) ||
 		(end - q > 3 && *q == ':' && q[1] == '/'))
-		w->classes |= shape_classes(text + at, (size_t)(q - p), text + len, first | flags);
-	classify(x, w);
-	return w->end;
+		w->classes |= shape_classes(p, n, end, all);
+	w->classes = classify(x, w->hash, w->classes);
+}
+
+/* Where the word that starts at `at` ends, in a text of `len` bytes. NUL is no word. */
+static size_t word_end(const char *text, size_t at, size_t len)
+{
+	for (at++; at < len; at++) {
+		unsigned k = inject_kind[(unsigned char)text[at]];
+
+		if (!(k & C_STARTS) &&
+			(!(k & C_INNER) || at + 1 >= len ||
+				!(inject_kind[(unsigned char)text[at + 1]] & C_STARTS)))
+			break;
+	}
+	return at;
 }
 
 /* Whether a word starts here; a dot may, in front of a letter. */
 static inline bool word_starts(const char *text, size_t at, size_t len)
 {
-	if (kind[(unsigned char)text[at]] & C_STARTS)
+	if (inject_kind[(unsigned char)text[at]] & C_STARTS)
 		return true;
 	return text[at] == '.' && at + 1 < len &&
-	       (kind[(unsigned char)text[at + 1]] & (C_LOWER | C_UPPER)) &&
-	       (!at || !(kind[(unsigned char)text[at - 1]] & C_STARTS));
-}
-
-/* What a byte between words does. */
-#define D_CLAUSE (1u << 0) /* a clause may start behind it */
-#define D_STOP   (1u << 1) /* a sentence may end with it */
-#define D_APART  (1u << 2) /* a line that starts with it is no continuation */
-#define D_OPENS  (1u << 3) /* a value stands behind it */
-#define D_VALUE  (1u << 4) /* a value ends before it */
-#define D_AFTER  (1u << 5) /* a full stop before it ends the sentence */
-static const unsigned char divides[256] = {
-	[0] = D_APART,
-	[' '] = D_AFTER,
-	['\n'] = D_CLAUSE | D_STOP | D_APART | D_AFTER,
-	['-'] = D_CLAUSE | D_APART,
-	['*'] = D_CLAUSE | D_APART | D_AFTER,
-	['"'] = D_CLAUSE | D_STOP | D_APART | D_AFTER,
-	['\''] = D_CLAUSE | D_STOP | D_APART | D_AFTER,
-	['!'] = D_CLAUSE | D_STOP,
-	['.'] = D_STOP,
-	['?'] = D_STOP,
-	['|'] = D_STOP | D_APART,
-	[':'] = D_CLAUSE | D_APART | D_OPENS | D_VALUE,
-	[','] = D_CLAUSE | D_OPENS | D_VALUE,
-	[';'] = D_CLAUSE,
-	['('] = D_CLAUSE | D_OPENS,
-	[')'] = D_AFTER,
-	['>'] = D_CLAUSE,
-	['+'] = D_APART,
-	['<'] = D_APART,
-	['{'] = D_APART | D_OPENS,
-	['}'] = D_APART | D_VALUE | D_AFTER,
-	['['] = D_APART | D_OPENS,
-	[']'] = D_APART | D_VALUE | D_AFTER,
-	['='] = D_APART | D_OPENS,
-	['A' ... 'Z'] = D_APART | D_AFTER,
-	['0' ... '9'] = D_APART,
-};
-
-/* A line that starts like a list item, a table row, a key or a sentence. */
-static bool line_apart(const char *p, const char *end)
-{
-	return p == end || divides[(unsigned char)*p] & D_APART;
-}
-
-/* A quotation mark that starts a value: behind a comma, a colon or a bracket. */
-static bool opens(const char *text, size_t at)
-{
-	while (at && text[at - 1] == ' ')
-		at--;
-	return at && divides[(unsigned char)text[at - 1]] & D_OPENS;
-}
-
-/* Whether the D_STOP at `at` ends a sentence. */
-static bool ends(const char *text, size_t at, size_t len)
-{
-	char c = text[at], next = (char)(at + 1 < len ? text[at + 1] : '\n');
-
-	if (c == '\n')
-		return line_apart(text + at + 1, text + len);
-	if (c == '|')
-		return true;
-	if (c == '"' || c == '\'')
-		return !next || divides[(unsigned char)next] & D_VALUE || opens(text, at);
-	return !next || divides[(unsigned char)next] & D_AFTER;
-}
-
-static inline void count(struct inject_sentences *all, struct inject_sentence *s,
-	const struct inject_word *w, const struct context *x)
-{
-	uint64_t c = w->classes;
-
-	s->n_upper = (uint16_t)(s->n_upper + w->upper);
-	s->foreign |= w->foreign;
-	s->n_words++;
-	if (!c)
-		return;
-	s->classes |= c;
-	if (w->clause && c & ACTIONS && s->n_words <= 4)
-		s->command = true;
-	all->about += c >> LEX_ABOUT & 1;
-	all->dev += c >> LEX_DEV & 1;
-	all->you += x->last >> LEX_YOU & 1;
-	all->agent += x->last >> LEX_AGENT & 1;
-	s->n_turned = (uint8_t)(s->n_turned + (c >> LEX_TURNED & 1));
-	s->n_reversed = (uint8_t)(s->n_reversed + (c >> LEX_REVERSED & 1));
+	       (inject_kind[(unsigned char)text[at + 1]] & (C_LOWER | C_UPPER)) &&
+	       (!at || !(inject_kind[(unsigned char)text[at - 1]] & C_STARTS));
 }
 
 /* The pass over one text. */
@@ -298,11 +232,34 @@ struct split {
 	struct bawn_arena *a;
 	struct inject_sentences *out;
 	struct inject_sentence s;
-	struct context x;
 	uint32_t spaced, spaced_end; /* a run of single letters */
 	unsigned run;
 	int failed;
 };
+
+/* Words of these are counted. */
+#define COUNTED                                                                            \
+	(BIT(LEX_ABOUT) | BIT(LEX_DEV) | BIT(LEX_YOU) | BIT(LEX_AGENT) | BIT(LEX_TURNED) | \
+		BIT(LEX_REVERSED))
+
+/* A word with these classes, `own` without those of a phrase. */
+static inline __attribute__((always_inline)) void count(
+	struct split *p, uint64_t classes, uint64_t own, bool clause)
+{
+	struct inject_sentence *s = &p->s;
+
+	s->n_words++;
+	s->classes |= classes;
+	s->command |= ((classes & ACTIONS) != 0) & clause & (s->n_words <= 4);
+	if (__builtin_expect(!(classes & COUNTED), 1))
+		return;
+	p->out->about += classes >> LEX_ABOUT & 1;
+	p->out->dev += classes >> LEX_DEV & 1;
+	p->out->you += own >> LEX_YOU & 1;
+	p->out->agent += own >> LEX_AGENT & 1;
+	s->n_turned = (uint8_t)(s->n_turned + (classes >> LEX_TURNED & 1));
+	s->n_reversed = (uint8_t)(s->n_reversed + (classes >> LEX_REVERSED & 1));
+}
 
 static void hint(struct split *p, uint32_t start, uint32_t end, enum inject_hint_kind k)
 {
@@ -317,35 +274,27 @@ static void hint(struct split *p, uint32_t start, uint32_t end, enum inject_hint
 		*h = (struct inject_hint){start, end, k};
 }
 
-static void spaced_end(struct split *p)
-{
-	if (p->run >= SPACED_RUN)
-		hint(p, p->spaced, p->spaced_end, HINT_SPACED);
-	p->run = 0;
-}
-
 /* Look for encoded text at a word. */
 static inline __attribute__((always_inline)) void hints(
-	struct split *p, const char *text, const struct inject_word *w)
+	struct split *p, const char *text, uint32_t start, uint32_t end)
 {
-	uint32_t n = w->end - w->start;
+	uint32_t n = end - start;
+	bool run = p->run;
+	bool single = (n == 1) | ((n == 2) & run & (text[start] == '_'));
+	bool fresh = single & (!run | (start > p->spaced_end + 4u));
 
-	if (n == 1 || (n <= 2 && p->run && text[w->start] == '_')) {
-		if (!p->run || w->start > p->spaced_end + 4u) {
-			spaced_end(p);
-			p->spaced = w->start;
-		}
-		p->run++;
-		p->spaced_end = w->end;
+	if (__builtin_expect((p->run >= SPACED_RUN) & (!single | fresh), 0))
+		hint(p, p->spaced, p->spaced_end, HINT_SPACED);
+	p->spaced = fresh ? start : p->spaced;
+	p->spaced_end = single ? end : p->spaced_end;
+	p->run = (p->run & -(unsigned)(single & !fresh)) + single;
+	if (__builtin_expect(n < 2 * SPACED_RUN - 1, 1))
 		return;
-	}
-	if (p->run)
-		spaced_end(p);
-	if (n >= 2 * SPACED_RUN - 1 && strchr("._", text[w->start + 1]) &&
-		text[w->start + 3] == text[w->start + 1])
-		hint(p, w->start, w->end, HINT_SPACED);
+	if ((text[start + 1] == '.' || text[start + 1] == '_') &&
+		text[start + 3] == text[start + 1])
+		hint(p, start, end, HINT_SPACED);
 	else if (n >= LONG_WORD)
-		hint(p, w->start, w->end, HINT_LONG);
+		hint(p, start, end, HINT_LONG);
 }
 
 static void add(struct split *p)
@@ -368,45 +317,110 @@ static void add(struct split *p)
 			hint(p, s->start, s->end, HINT_REVERSED);
 	}
 	*s = (struct inject_sentence){0};
-	p->x = (struct context){.clause = true};
+}
+
+/* The next place where a word starts or has just ended; the marks alternate. */
+struct edges {
+	const struct inject_mark *m, *last;
+	size_t at;
+	uint64_t left; /* of this block */
+	unsigned bit;
+};
+
+static inline __attribute__((always_inline)) bool next_edge(struct edges *e)
+{
+	while (!e->left) {
+		if (e->m == e->last)
+			return false;
+		e->m++;
+		e->at += 64;
+		e->left = e->m->edge;
+	}
+	e->bit = (unsigned)__builtin_ctzll(e->left);
+	e->left &= e->left - 1;
+	return true;
+}
+
+/* The sentence ends with the first stop behind its last word, if there is one. */
+static void end_sentence(struct split *p, const struct inject_marks *m)
+{
+	uint64_t bits = ~(uint64_t)0 << p->s.end % 64;
+
+	for (size_t i = p->s.end / 64; p->s.n_words && i < m->n; i++, bits = ~(uint64_t)0) {
+		bits &= m->v[i].stop;
+		if (bits) {
+			p->s.end = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits) + 1);
+			break;
+		}
+	}
+	add(p);
+}
+
+static void begin_sentence(struct split *p, const struct inject_text *t, size_t start)
+{
+	p->s.start = (uint32_t)start;
+	p->s.bullet = start > 1 && strchr("-*+|", t->text[start - 2]);
+}
+
+static inline __attribute__((always_inline)) void one_word(struct split *p,
+	const struct inject_text *t, struct context *x, uint32_t start, uint32_t end, bool odd)
+{
+	bool clause = x->clause;
+	uint64_t classes;
+
+	if (odd) {
+		struct inject_word w = {.start = start, .end = end};
+
+		any_word(t->text, t->len, x, &w);
+		classes = w.classes;
+		p->s.n_upper = (uint16_t)(p->s.n_upper + w.upper);
+		p->s.foreign |= w.foreign;
+	} else {
+		bool more = (t->text[start] & 0x20) | (end - start > 1);
+		bool call = (t->text[end] == '(') & more;
+
+		classes = classify(
+			x, hash_of(t->text + start, end - start), (uint64_t)call << LEX_IDENT);
+	}
+	count(p, classes, x->last, clause);
+	hints(p, t->text, start, end);
+	p->s.end = end;
 }
 
 int inject_split(struct bawn_arena *a, const struct inject_text *t, struct inject_sentences *out)
 {
-	struct split p = {.a = a, .out = out, .x.clause = true};
-	struct inject_word w;
-	unsigned d;
-	size_t i = 0;
+	struct split p = {.a = a, .out = out};
+	struct context x = {.clause = true};
+	struct inject_marks m;
+	struct edges e = {0};
+	bool fresh = true;
 
 	*out = (struct inject_sentences){0};
-	while (i < t->len && !p.failed) {
-		if (word_starts(t->text, i, t->len)) {
-			i = word_at(t->text, i, t->len, &p.x, &w);
-			if (!p.s.n_words) {
-				p.s.start = w.start;
-				p.s.bullet = w.start > 1 && strchr("-*+|", t->text[w.start - 2]);
-			}
-			count(out, &p.s, &w, &p.x);
-			hints(&p, t->text, &w);
-			p.s.end = (uint32_t)i;
-			if (p.s.n_words == SENTENCE_WORDS)
-				add(&p);
-			continue;
+	if (inject_marks(a, t, &m) < 0)
+		return -ENOMEM;
+	e = (struct edges){.m = m.v, .last = m.v + m.n - 1, .left = m.v[0].edge};
+	while (!p.failed && next_edge(&e)) {
+		size_t start = e.at + e.bit, end;
+
+		x.clause |= e.m->clause >> e.bit & 1;
+		if (fresh | (e.m->begins >> e.bit & 1)) {
+			end_sentence(&p, &m);
+			begin_sentence(&p, t, start);
+			x = (struct context){.clause = true};
 		}
-		d = divides[(unsigned char)t->text[i]];
-		if (__builtin_expect(!(d & (D_CLAUSE | D_STOP)), 1)) {
-			i++;
-			continue;
-		}
-		p.x.clause |= d & D_CLAUSE;
-		if (d & D_STOP && p.s.n_words && ends(t->text, i, t->len)) {
-			p.s.end = (uint32_t)i + 1;
+		/* there is one: NUL is no word */
+		(void)next_edge(&e);
+		end = e.at + e.bit;
+		one_word(&p, t, &x, (uint32_t)start, (uint32_t)end,
+			(e.m->odd >> e.bit & 1) |
+				((t->text[end] == ':') & (t->text[end + 1] == '/')));
+		fresh = p.s.n_words == SENTENCE_WORDS;
+		if (__builtin_expect(fresh, 0))
 			add(&p);
-		}
-		i++;
 	}
-	spaced_end(&p);
-	add(&p);
+	if (p.run >= SPACED_RUN)
+		hint(&p, p.spaced, p.spaced_end, HINT_SPACED);
+	end_sentence(&p, &m);
 	return p.failed;
 }
 
@@ -418,10 +432,15 @@ size_t inject_words(const char *text, const struct inject_sentence *s,
 
 	for (size_t i = s->start; i < s->end && n < INJECT_WORDS_MAX;) {
 		if (word_starts(text, i, s->end)) {
-			i = word_at(text, i, s->end, &x, &words[n++]);
+			struct inject_word *w = &words[n++];
+
+			w->start = (uint32_t)i;
+			i = word_end(text, i, s->end);
+			w->end = (uint32_t)i;
+			any_word(text, s->end, &x, w);
 			continue;
 		}
-		x.clause |= divides[(unsigned char)text[i]] & D_CLAUSE;
+		x.clause |= inject_clause[(unsigned char)text[i]];
 		i++;
 	}
 	return n;

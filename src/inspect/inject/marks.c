@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where words begin and end, and what stands between them, as one bit per byte. The splitter would
+ * have to guess at every byte otherwise, and guesses wrong several times per word. SSE2 is part of
+ * every x86-64; other machines go by the tables, with the same result.
+ */
+#include "inspect/inject/marks.h"
+
+#include <errno.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+const unsigned char inject_kind[256] = {
+	['a' ... 'z'] = C_LOWER,
+	['A' ... 'Z'] = C_UPPER,
+	['0' ... '9'] = C_DIGIT,
+	['_'] = C_UNDER,
+	['.'] = C_DOT,
+	['@'] = C_AT,
+	['\''] = C_QUOTE,
+	[0x80 ... 0xff] = C_LOWER | C_HIGH,
+};
+
+const bool inject_clause[256] = {
+	['\n'] = true,
+	['-'] = true,
+	['*'] = true,
+	['"'] = true,
+	['\''] = true,
+	['!'] = true,
+	[':'] = true,
+	[','] = true,
+	[';'] = true,
+	['('] = true,
+	['>'] = true,
+};
+
+/* What a byte does to a sentence that ends next to it. NUL is the end of the text. */
+#define D_APART (1u << 0) /* a line that starts with it is no continuation */
+#define D_OPENS (1u << 1) /* a value stands behind it */
+#define D_VALUE (1u << 2) /* a value ends before it */
+#define D_AFTER (1u << 3) /* a full stop before it ends the sentence */
+#define D_ANY   (1u << 4) /* whatever follows */
+static const unsigned char divides[256] = {
+	[0] = D_APART | D_AFTER,
+	[' '] = D_AFTER,
+	['\n'] = D_APART | D_AFTER,
+	['-'] = D_APART,
+	['*'] = D_APART | D_AFTER,
+	['"'] = D_APART | D_AFTER,
+	['\''] = D_APART | D_AFTER,
+	['|'] = D_APART,
+	[':'] = D_APART | D_OPENS | D_VALUE,
+	[','] = D_OPENS | D_VALUE,
+	['('] = D_OPENS,
+	[')'] = D_AFTER,
+	['+'] = D_APART,
+	['<'] = D_APART,
+	['{'] = D_APART | D_OPENS,
+	['}'] = D_APART | D_VALUE | D_AFTER,
+	['['] = D_APART | D_OPENS,
+	[']'] = D_APART | D_VALUE | D_AFTER,
+	['='] = D_APART | D_OPENS,
+	['A' ... 'Z'] = D_APART | D_AFTER,
+	['0' ... '9'] = D_APART,
+};
+
+/* What has to follow a byte for it to end a sentence. */
+static const unsigned char stops[256] = {
+	['\n'] = D_APART,
+	['"'] = D_VALUE,
+	['\''] = D_VALUE,
+	['!'] = D_AFTER,
+	['.'] = D_AFTER,
+	['?'] = D_AFTER,
+	['|'] = D_ANY,
+};
+
+/* A quotation mark that starts a value: behind a comma, a colon or a bracket. */
+static bool opens(const char *text, size_t at)
+{
+	while (at && text[at - 1] == ' ')
+		at--;
+	return at && divides[(unsigned char)text[at - 1]] & D_OPENS;
+}
+
+/* Those of the bytes at `at` on that end a sentence. */
+static uint64_t which_stop(const char *text, size_t at, uint64_t bits)
+{
+	uint64_t r = 0;
+
+	for (; bits; bits &= bits - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(bits);
+		unsigned must = stops[(unsigned char)text[at + i]];
+		bool yes = must == D_ANY || divides[(unsigned char)text[at + i + 1]] & must;
+
+		if (must == D_VALUE && !yes)
+			yes = opens(text, at + i);
+		r |= (uint64_t)yes << i;
+	}
+	return r;
+}
+
+/* What 64 bytes are, a bit for each. */
+struct bytes {
+	uint64_t word;   /* can be anywhere in a word */
+	uint64_t letter; /* of any script */
+	uint64_t ascii;  /* letter */
+	uint64_t dot;
+	uint64_t inner; /* only between two of a word */
+	uint64_t lower; /* a to z */
+	uint64_t clause, stop;
+};
+
+#ifdef __SSE2__
+/* 0xff for bytes in [first, last] */
+static inline __m128i in_range(__m128i v, char first, char last)
+{
+	__m128i t = _mm_sub_epi8(v, _mm_set1_epi8(first));
+
+	return _mm_cmpeq_epi8(_mm_min_epu8(t, _mm_set1_epi8((char)(last - first))), t);
+}
+
+static inline __m128i is(__m128i v, char c)
+{
+	return _mm_cmpeq_epi8(v, _mm_set1_epi8(c));
+}
+
+static inline __m128i or3(__m128i a, __m128i b, __m128i c)
+{
+	return _mm_or_si128(a, _mm_or_si128(b, c));
+}
+
+static inline uint64_t bits_of(__m128i v, unsigned shift)
+{
+	return (uint64_t)(unsigned)_mm_movemask_epi8(v) << shift;
+}
+
+static inline void look_at(struct bytes *r, __m128i v, unsigned shift)
+{
+	__m128i ascii = in_range(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 'z');
+	/* a byte of another script is negative */
+	__m128i letter = _mm_or_si128(ascii, _mm_cmplt_epi8(v, _mm_setzero_si128()));
+	__m128i dot = is(v, '.'), quote = is(v, '\'');
+	/* these both divide clauses and may end sentences */
+	__m128i both = or3(in_range(v, '!', '"'), quote, is(v, '\n'));
+	__m128i clause = or3(is(v, '('), is(v, '*'), in_range(v, ',', '-'));
+
+	clause = or3(clause, in_range(v, ':', ';'), is(v, '>'));
+	r->ascii |= bits_of(ascii, shift);
+	r->letter |= bits_of(letter, shift);
+	r->dot |= bits_of(dot, shift);
+	r->word |= bits_of(or3(letter, in_range(v, '0', '9'), is(v, '_')), shift);
+	r->inner |= bits_of(or3(dot, quote, is(v, '@')), shift);
+	r->lower |= bits_of(in_range(v, 'a', 'z'), shift);
+	r->clause |= bits_of(_mm_or_si128(both, clause), shift);
+	r->stop |= bits_of(or3(both, dot, _mm_or_si128(is(v, '?'), is(v, '|'))), shift);
+}
+
+static inline void look(const char *p, struct bytes *r)
+{
+	*r = (struct bytes){0};
+	for (unsigned i = 0; i < 64; i += 16)
+		look_at(r, _mm_loadu_si128((const __m128i *)(const void *)(p + i)), i);
+}
+
+static inline __m128i masked(__m128i v, unsigned bit)
+{
+	return _mm_and_si128(v, _mm_set1_epi8((char)bit));
+}
+
+unsigned inject_kinds(const char *p, size_t n)
+{
+	const __m128i place = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	__m128i all = _mm_setzero_si128();
+
+	for (size_t i = 0; i < n; i += 16) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+		__m128i left = _mm_set1_epi8((char)(n - i < 16 ? n - i : 16));
+		__m128i high = _mm_cmplt_epi8(v, _mm_setzero_si128());
+		__m128i k = or3(masked(in_range(v, 'a', 'z'), C_LOWER),
+			masked(in_range(v, 'A', 'Z'), C_UPPER),
+			masked(in_range(v, '0', '9'), C_DIGIT));
+
+		k = or3(k, masked(is(v, '_'), C_UNDER), masked(high, C_LOWER | C_HIGH));
+		k = or3(k, masked(is(v, '.'), C_DOT), masked(is(v, '@'), C_AT));
+		k = _mm_or_si128(k, masked(is(v, '\''), C_QUOTE));
+		all = _mm_or_si128(all, _mm_and_si128(k, _mm_cmplt_epi8(place, left)));
+	}
+	all = _mm_or_si128(all, _mm_srli_si128(all, 8));
+	all = _mm_or_si128(all, _mm_srli_si128(all, 4));
+	all = _mm_or_si128(all, _mm_srli_si128(all, 2));
+	all = _mm_or_si128(all, _mm_srli_si128(all, 1));
+	return (unsigned)_mm_cvtsi128_si32(all) & 0xff;
+}
+#else
+static inline void look(const char *p, struct bytes *r)
+{
+	*r = (struct bytes){0};
+	for (unsigned i = 0; i < 64; i++) {
+		unsigned char c = (unsigned char)p[i];
+		unsigned k = inject_kind[c];
+
+		r->letter |= (uint64_t)((k & (C_LOWER | C_UPPER)) != 0) << i;
+		r->ascii |= (uint64_t)(k == C_LOWER || k == C_UPPER) << i;
+		r->dot |= (uint64_t)(k == C_DOT) << i;
+		r->word |= (uint64_t)((k & C_STARTS) != 0) << i;
+		r->inner |= (uint64_t)((k & C_INNER) != 0) << i;
+		r->lower |= (uint64_t)(k == C_LOWER) << i;
+		r->clause |= (uint64_t)inject_clause[c] << i;
+		r->stop |= (uint64_t)(stops[c] != 0) << i;
+	}
+}
+
+unsigned inject_kinds(const char *p, size_t n)
+{
+	unsigned all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all |= inject_kind[(unsigned char)p[i]];
+	return all;
+}
+#endif
+
+/*
+ * Behind each run of bits in `runs` that has one of `seeds` in it: adding carries the lowest of
+ * them up to the first place that is not of the run.
+ */
+static inline uint64_t behind(uint64_t runs, uint64_t seeds, uint64_t *carry)
+{
+	unsigned long long sum = 0;
+	bool a = __builtin_uaddll_overflow(runs, seeds, &sum);
+	bool b = __builtin_uaddll_overflow(sum, *carry, &sum);
+
+	*carry = a | b;
+	return sum & ~runs;
+}
+
+/* What goes from one block to the next. */
+struct carried {
+	uint64_t word, in; /* of the last byte */
+	uint64_t clause, begins, odd;
+};
+
+int inject_marks(struct bawn_arena *a, const struct inject_text *t, struct inject_marks *ret)
+{
+	struct carried c = {0};
+	struct bytes now, next;
+
+	ret->n = t->len / 64 + 1;
+	ret->v = bawn_new(a, struct inject_mark, ret->n);
+	if (!ret->v)
+		return -ENOMEM;
+	look(t->text, &now);
+	for (size_t i = 0; i < ret->n; i++, now = next) {
+		struct inject_mark *m = &ret->v[i];
+		uint64_t before = now.word << 1 | c.word;
+		uint64_t in, starts;
+
+		look(t->text + 64 * (i + 1), &next);
+		in = now.word | (now.inner & before & (now.word >> 1 | next.word << 63)) |
+		     (now.dot & ~before & (now.letter >> 1 | next.letter << 63));
+		m->edge = in ^ (in << 1 | c.in);
+		starts = m->edge & in;
+		m->stop = which_stop(t->text, 64 * i, now.stop & ~in);
+		m->clause = behind(~in, now.clause & ~in, &c.clause);
+		m->begins = behind(~in, m->stop, &c.begins);
+		m->odd = behind(in, (in & ~now.lower & ~starts) | (starts & ~now.ascii), &c.odd);
+		c.word = now.word >> 63;
+		c.in = in >> 63;
+	}
+	return 0;
+}
