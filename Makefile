@@ -51,7 +51,7 @@ valgrind: ## unit tests of everything that makes no wall, under valgrind
 	@$(MAKE) --no-print-directory build
 	@tools/valgrind.sh $(B)
 train: build ## train the injection model on DATA/inject.jsonl.gz (needs numpy)
-	ninja -C $(B) --quiet tools/train/inject-features
+	ninja -C $(B) --quiet tools/train/inject-features tools/train/inject-fit
 	tools/train/train-inject.py --data $(DATA)/inject.jsonl.gz --own tools/train/inject-own.txt --grammar tools/train/inject-grammar.txt \
 	  --features $(B)/tools/train/inject-features \
 	  --shapes src/inspect/inject/features.c --lexicon $(B)/src/inspect/inject-lexicon.h --out src/inspect/inject/weights.h

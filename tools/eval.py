@@ -212,7 +212,7 @@ def left_out(build, data):
     rows = read(data / "inject")
     file = next(p for p in (data / "inject.jsonl.gz", data / "inject.jsonl") if p.exists())
     scores = build / "loso.tsv"
-    subprocess.run(["ninja", "-C", str(build), "--quiet", "tools/train/inject-features"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", str(build), "--quiet", "tools/train/inject-features", "tools/train/inject-fit"], check=True, stdout=subprocess.DEVNULL)
     r = subprocess.run([sys.executable, str(root / "train/train-inject.py"), "--data", str(file), "--features",
                         str(build / "tools/train/inject-features"), "--own", str(root / "train/inject-own.txt"),
                         "--grammar", str(root / "train/inject-grammar.txt"), "--shapes",

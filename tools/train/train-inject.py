@@ -3,7 +3,7 @@
                 [--own FILE] [--grammar FILE] [--out weights.h] [--scores FILE]
 
 Train the model of the injection detector: a small network over the sentences that the detector itself would score
-(PROGRAM prints their features). Only whole texts are labelled, so a positive text teaches through its best sentence
+(PROGRAM prints their features, inject-fit next to it fits). Only whole texts are labelled, so a positive text teaches through its best sentence
 (multiple-instance learning, a few rounds). Figures and thresholds come from leave-one-source-out runs alone; the weights
 that are written are then trained on everything. Needs numpy. Deterministic.
 
@@ -22,9 +22,9 @@ import numpy as np
 
 from grammar import Grammar
 
-CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 320
-COUNT = MIX + 2 * 512
-HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 5e-4, 0.1, (1,)
+CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 336
+COUNT = MIX + 2 * 800
+HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 1.5e-2, 0.1, (1,)
 DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
 GATE_LOSS = 0.003  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
@@ -74,7 +74,7 @@ def read_names(features_c, lexicon_h):
         if m:
             names[m[1]] = int(m[2])
     text = open(features_c, encoding="utf-8").read()
-    text = re.sub(r"/\*.*?\*/", "", text[text.index("enum shape {") + 12:text.index("S_COUNT =")], flags=re.S)
+    text = re.sub(r"/\*.*?\*/", "", text[text.index("enum shape {") + 12:text.index("S_COUNT,")], flags=re.S)
     names["PLACE_COUNT"] = 10
     for item in text.split(","):
         item = item.strip()
@@ -112,7 +112,8 @@ def read_own(path):
             carriers.append((name, "\n".join(body).strip("\n")))
         elif what == "payload":
             text = "\n".join(body).replace("<|im_start|>system\n", "<|im_start|>system ")
-            lines[what] += [(name, x.replace("<|im_start|>system ", "<|im_start|>system\n")) for x in text.split("\n") if x.strip()]
+            lines[what] += [(name, x.replace("<|im_start|>system ", "<|im_start|>system\n").replace("\\n", "\n"))
+                            for x in text.split("\n") if x.strip()]
         elif what == "benign":
             lines[what] += [(name, x) for x in body if x.strip()]
         else:
@@ -190,6 +191,7 @@ class Set:
 
     def __init__(self, docs, program, middle):
         self.docs, self.middle = docs, middle.astype(np.float32)
+        self.fit_program = program.replace("inject-features", "inject-fit")
         lines = "".join(json.dumps({"id": str(i), "text": d["text"]}) + "\n" for i, d in enumerate(docs))
         out = subprocess.run([program], input=lines.encode("utf-8", "surrogatepass"), stdout=subprocess.PIPE, check=True).stdout.decode()
         idx, row, doc, base, talk, strong = [], [], [], [], [], []
@@ -207,6 +209,8 @@ class Set:
         self.doc = np.array(doc)
         self.x = np.zeros((len(doc), COUNT), np.float32)
         self.x[row, idx] = 1.0
+        self.first = np.append(0, np.cumsum(np.bincount(row, minlength=len(doc)))).astype(np.uint32)
+        self.feature = np.array(idx, np.uint16)
         self.base, self.talk, self.strong = np.array(base), np.array(talk), np.array(strong)
         self.label = np.array([d["label"] for d in docs])[self.doc]
         self.weight = np.array([TRAIN_WEIGHT.get(d["tier"], 0.0) for d in docs])
@@ -225,27 +229,20 @@ class Net:
     def __init__(self, middle, rng):
         small = (rng.normal(0.0, 0.05, (COUNT, HIDDEN)), np.zeros(HIDDEN), rng.normal(0.0, 0.3, HIDDEN), PRIOR * middle, np.full(1, -3.0))
         self.p = [a.astype(np.float32) for a in small]
-        self.m, self.v = [np.zeros_like(a) for a in self.p], [np.zeros_like(a) for a in self.p]
-        self.t = 0
 
     def score(self, x):
         a, b, out, straight, bias = self.p
         return np.maximum(x @ a + b, 0.0) @ out + x @ straight + bias
 
-    def step(self, x, y, c, given, middle, rate):
-        a, b, out, straight, bias = self.p
-        pre = x @ a + b
-        h = np.maximum(pre, 0.0)
-        z = np.clip(h @ out + x @ straight + bias + given, -30.0, 30.0)
-        g = c * (1.0 / (1.0 + np.exp(-z)) - y) / len(y)
-        dh = np.outer(g, out) * (pre > 0.0)
-        grad = [x.T @ dh + DECAY * a, dh.sum(0), h.T @ g + DECAY * out, x.T @ g + DECAY * (straight - PRIOR * middle), g.sum(keepdims=True)]
-        self.t += 1
-        for k, d in enumerate(grad):
-            self.m[k] = 0.9 * self.m[k] + 0.1 * d
-            self.v[k] = 0.999 * self.v[k] + 0.001 * d * d
-            self.p[k] -= rate * (self.m[k] / (1 - 0.9 ** self.t)) / (np.sqrt(self.v[k] / (1 - 0.999 ** self.t)) + 1e-8)
-            self.p[k] = self.p[k].astype(np.float32)
+    def fit(self, s, rows, y, c, seed):
+        """By inject-fit: the job on its standard input, the weights on its standard output."""
+        head = np.array([len(s.doc), COUNT, HIDDEN, len(rows), EPOCHS, BATCH], np.uint32).tobytes() + np.uint64(seed).tobytes()
+        parts = [np.array([PRIOR, RATE, DECAY, DROP], np.float32), s.first, s.feature, y, c, s.given, rows.astype(np.uint32), s.middle, *self.p]
+        got = subprocess.run([s.fit_program], input=head + b"".join(a.tobytes() for a in parts), stdout=subprocess.PIPE, check=True).stdout
+        got, at = np.frombuffer(got, np.float32), 0
+        for k, a in enumerate(self.p):
+            self.p[k] = got[at:at + a.size].reshape(a.shape).copy()
+            at += a.size
 
     @classmethod
     def joined(cls, nets):
@@ -288,13 +285,7 @@ def fit(s, use, seed=SEEDS[0]):
     for turn in range(ROUNDS):
         rows, y, c = targets(s, use, guess, turn)
         net = Net(s.middle, rng)
-        steps = EPOCHS * (len(rows) // BATCH + 1)
-        for _ in range(EPOCHS):
-            rng.shuffle(rows)
-            for i in range(0, len(rows), BATCH):
-                r = rows[i:i + BATCH]
-                x = s.x[r] * (rng.random(COUNT) > DROP).astype(np.float32)
-                net.step(x, y[r], c[r], s.given[r], s.middle, RATE * (1.0 - net.t / steps) + 1e-4)
+        net.fit(s, rows, y, c, seed)
         guess = net.score(s.x) + s.given
     return net
 

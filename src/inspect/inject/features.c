@@ -13,6 +13,7 @@
 #define BIT(class) ((uint64_t)1 << (class))
 #define NEAR       2 /* sentences on each side */
 #define AROUND     4
+#define VALUE      ":[{(,=-\n" /* what stands before a value, and not before a quotation */
 #define OBJECTS    (BIT(LEX_SECRET) | BIT(LEX_PRIVATE))
 #define ACTIONS                                                                               \
 	(BIT(LEX_EXFIL) | BIT(LEX_DESTROY) | BIT(LEX_EXEC) | BIT(LEX_REVEAL) | BIT(LEX_SAY) | \
@@ -115,7 +116,23 @@ enum shape {
 	S_DATA,                 /* a value among data */
 	S_DEVS,                 /* density of words about building software, three steps */
 	S_BULLETS = S_DEVS + 3, /* of list items, three steps */
-	S_COUNT = S_BULLETS + 3,
+	S_AGENT_DOES = S_BULLETS + 3, /* a model is said to do it: an order in the third person */
+	S_AGENT_NORM,                 /* a model is bound by custom, policy or agreement */
+	S_NORM_ACTION,
+	S_NORM_OBJECT,
+	S_DOES_OBJECT,
+	S_DOES_TARGET,
+	S_AGENT_OBJECT,
+	S_PUT_PARAM,    /* something is to be put into a parameter */
+	S_TOOL_MUST,    /* while a tool is there, something has to be done */
+	S_HUSHED_AFTER, /* an order, and a neighbour that wants silence */
+	S_HUSHED_HERE,  /* silence about what a neighbour orders */
+	S_ASIDE,        /* in brackets */
+	S_NOTE_FIRST,
+	S_ONLY_AGENT, /* nowhere else does the text speak of a model */
+	S_ONLY_YOU,
+	S_ONLY_ORDER,
+	S_COUNT,
 };
 _Static_assert(S_COUNT <= FEATURE_SHAPES, "room for shapes");
 
@@ -157,6 +174,14 @@ enum role {
 	R_ABOUT,
 	R_DATA,
 	R_LASTING,
+	R_NORM,
+	R_DOES,
+	R_NOTE,
+	R_MODAL,
+	R_NEG,
+	R_COND,
+	R_TASK,
+	R_URLISH,
 	R_COUNT,
 };
 _Static_assert(R_COUNT *(R_COUNT - 1) / 2 <= FEATURE_MIXES, "room for pairs of roles");
@@ -189,6 +214,14 @@ static const uint64_t role_classes[R_COUNT] = {
 	[R_AUTHORITY] = BIT(LEX_AUTHORITY) | BIT(LEX_DELIM),
 	[R_ABOUT] = BIT(LEX_ABOUT) | BIT(LEX_EXAMPLE),
 	[R_LASTING] = BIT(LEX_ALWAYS) | BIT(LEX_ROLE) | BIT(LEX_MODE),
+	[R_NORM] = BIT(LEX_NORM),
+	[R_DOES] = BIT(LEX_DOES),
+	[R_NOTE] = BIT(LEX_NOTE),
+	[R_MODAL] = BIT(LEX_MODAL),
+	[R_NEG] = BIT(LEX_NEG),
+	[R_COND] = BIT(LEX_COND),
+	[R_TASK] = BIT(LEX_TASK),
+	[R_URLISH] = BIT(LEX_URLISH),
 };
 
 struct view {
@@ -328,7 +361,7 @@ bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s)
 {
 	char before = 0, q = quote(t, s, &before);
 
-	return q == '`' || (q && !strchr(":[{(,=\n", before));
+	return q == '`' || (q && !strchr(VALUE, before));
 }
 
 /* How a sentence stands in quotation marks. */
@@ -336,12 +369,12 @@ static void quotes(struct view *v)
 {
 	char before = 0, q = quote(v->t, v->s, &before);
 
-	v->quoted = q == '`' || (q && !strchr(":[{(,=\n", before));
+	v->quoted = q == '`' || (q && !strchr(VALUE, before));
 	v->data = q && !v->quoted;
 	shape(v, S_DATA, v->data);
 	shape(v, S_QUOTED_BACK, q == '`');
-	shape(v, S_QUOTED_COLON, q && q != '`' && strchr(":[{(,=\n", before));
-	shape(v, S_QUOTED_WORD, q && q != '`' && !strchr(":[{(,=\n", before));
+	shape(v, S_QUOTED_COLON, q && q != '`' && strchr(VALUE, before));
+	shape(v, S_QUOTED_WORD, q && q != '`' && !strchr(VALUE, before));
 	shape(v, S_HIT_QUOTED, q && v->s->hits);
 	shape(v, S_ABOUT_QUOTED, q && ((v->s->classes | v->near) & BIT(LEX_ABOUT)));
 }
@@ -587,42 +620,81 @@ static void purposes(struct view *v)
 	shape(v, S_FOR_PEOPLE, (v->s->classes | v->near) & BIT(LEX_PERSON));
 }
 
-static uint32_t structure(const struct view *v)
+/* Orders that do not look like one: by custom, in the third person, by what a tool needs. */
+static void customs(struct view *v)
+{
+	static const uint64_t tool3[] = {
+		BIT(LEX_COND) | BIT(LEX_SEQ), BIT(LEX_TOOL) | BIT(LEX_IDENT), BIT(LEX_MODAL)};
+	uint64_t agent = BIT(LEX_AGENT) | BIT(LEX_READER), c = v->s->classes;
+	bool acts = v->order || c & (BIT(LEX_DOES) | BIT(LEX_EXFIL));
+
+	shape(v, S_AGENT_DOES, then(v, agent, BIT(LEX_DOES), 8, false));
+	shape(v, S_AGENT_NORM, then(v, agent, BIT(LEX_NORM), 8, false));
+	shape(v, S_NORM_ACTION, then(v, BIT(LEX_NORM), ACTIONS | BIT(LEX_DOES), 5, false));
+	shape(v, S_NORM_OBJECT, c & BIT(LEX_NORM) && c & OBJECTS);
+	shape(v, S_DOES_OBJECT, then(v, BIT(LEX_DOES), OBJECTS | BIT(LEX_PROMPT), 8, false));
+	shape(v, S_DOES_TARGET, then(v, BIT(LEX_DOES), BIT(LEX_TARGET), 15, false));
+	shape(v, S_AGENT_OBJECT, c & BIT(LEX_AGENT) && c & (OBJECTS | BIT(LEX_PROMPT)));
+	shape(v, S_PUT_PARAM, then(v, BIT(LEX_EXFIL) | BIT(LEX_SAY), BIT(LEX_PARAM), 12, false));
+	shape(v, S_TOOL_MUST, then3(v, tool3, 8, false));
+	shape(v, S_HUSHED_AFTER, acts && v->near & BIT(LEX_SECRECY));
+	shape(v, S_HUSHED_HERE,
+		c & BIT(LEX_SECRECY) &&
+			(v->near_order || v->near & (agent | BIT(LEX_EXFIL) | OBJECTS)));
+}
+
+/* What stands out from the rest of the text. */
+static void odd_ones(struct view *v)
 {
 	const struct inject_sentences *a = v->all;
-	uint32_t r = v->addressed ? 1u << R_ADDRESSED : 0;
+	const char *p = v->t->text;
+	size_t start = v->s->start;
+	bool many = a->n > 5 && a->words > 50;
 
-	r |= v->place & PLACE_UNSEEN ? 1u << R_UNSEEN : 0;
-	r |= v->quoted ? 1u << R_QUOTED : 0;
-	r |= v->data ? 1u << R_DATA : 0;
-	r |= a->n > 6 && a->commands * 4 > a->n ? 1u << R_RULES : 0;
-	r |= a->about * 200 > a->words ? 1u << R_ABOUT : 0;
+	shape(v, S_ASIDE, start && (p[start - 1] == '(' || p[start - 1] == '['));
+	shape(v, S_NOTE_FIRST, v->n && v->w[0].classes & (BIT(LEX_NOTE) | BIT(LEX_URGENT)));
+	shape(v, S_ONLY_AGENT, many && has(v, BIT(LEX_AGENT)) && a->agent <= 2);
+	shape(v, S_ONLY_YOU, many && has(v, BIT(LEX_YOU)) && a->you <= 2);
+	shape(v, S_ONLY_ORDER, many && v->s->command && a->commands <= 2);
+}
+
+static uint64_t structure(const struct view *v)
+{
+	const struct inject_sentences *a = v->all;
+	uint64_t r = v->addressed ? BIT(R_ADDRESSED) : 0;
+
+	r |= v->place & PLACE_UNSEEN ? BIT(R_UNSEEN) : 0;
+	r |= v->quoted ? BIT(R_QUOTED) : 0;
+	r |= v->data ? BIT(R_DATA) : 0;
+	r |= a->n > 6 && a->commands * 4 > a->n ? BIT(R_RULES) : 0;
+	r |= a->about * 200 > a->words ? BIT(R_ABOUT) : 0;
 	return r;
 }
 
-static uint32_t roles(uint64_t classes, bool order)
+static uint64_t roles(uint64_t classes, bool order)
 {
-	uint32_t r = order ? 1u << R_ORDER : 0;
+	uint64_t r = order ? BIT(R_ORDER) : 0;
 
 	for (unsigned k = 0; k < R_COUNT; k++)
-		r |= classes & role_classes[k] ? 1u << k : 0;
+		r |= classes & role_classes[k] ? BIT(k) : 0;
 	return r;
 }
 
 static void mixes(struct view *v)
 {
-	uint32_t s = structure(v), own = roles(v->s->classes, v->order) | s;
-	uint32_t wide = roles(v->s->classes | v->near, v->order || v->near_order) | s;
+	uint64_t s = structure(v), own = roles(v->s->classes, v->order) | s;
+	uint64_t wide = roles(v->s->classes | v->near, v->order || v->near_order) | s;
 
-	for (unsigned b = 1; b < R_COUNT; b++)
-		for (unsigned a = 0; a < b; a++) {
-			uint32_t two = 1u << a | 1u << b;
+	for (uint64_t left = wide; left; left &= left - 1) {
+		unsigned b = (unsigned)__builtin_ctzll(left), first = b * (b - 1) / 2;
 
-			if ((own & two) == two)
-				put(v, FEATURE_MIX + b * (b - 1) / 2 + a);
-			else if ((wide & two) == two)
-				put(v, FEATURE_WIDE + b * (b - 1) / 2 + a);
+		for (uint64_t low = wide & (BIT(b) - 1); low; low &= low - 1) {
+			unsigned a = (unsigned)__builtin_ctzll(low);
+			bool both = own & BIT(a) && own & BIT(b);
+
+			put(v, (both ? FEATURE_MIX : FEATURE_WIDE) + first + a);
 		}
+	}
 }
 
 uint64_t inject_near(const struct inject_sentences *all, size_t i)
@@ -676,6 +748,9 @@ bool inject_candidate(const struct inject_sentence *s)
 	if (s->command && c & (BIT(LEX_RIGHTS) | BIT(LEX_VERDICT)))
 		return true;
 	if (c & BIT(LEX_PARAM) && c & BIT(LEX_MODAL) && s->n_words > 5)
+		return true;
+	if (c & BIT(LEX_NORM) && c & (ACTIONS | BIT(LEX_DOES)) &&
+		c & (OBJECTS | BIT(LEX_TARGET) | BIT(LEX_PROMPT)))
 		return true;
 	if (c & BIT(LEX_AGENT) ||
 		(c & BIT(LEX_OVERRIDE) &&
@@ -736,5 +811,7 @@ void inject_features(const struct inject_text *t, const struct inject_sentences 
 	relations(&v);
 	pressures(&v);
 	purposes(&v);
+	customs(&v);
+	odd_ones(&v);
 	mixes(&v);
 }

@@ -207,9 +207,9 @@ size_t inject_words(const char *text, const struct inject_sentence *s,
 #define FEATURE_CLASS  0u                        /* the sentence has a word of the class */
 #define FEATURE_NEAR   (FEATURE_CLASS + LEX_MAX) /* one of its neighbours does */
 #define FEATURE_SHAPE  (FEATURE_NEAR + LEX_MAX)  /* see features.c */
-#define FEATURE_SHAPES 192u
+#define FEATURE_SHAPES 208u
 #define FEATURE_MIX    (FEATURE_SHAPE + FEATURE_SHAPES) /* two roles in the sentence */
-#define FEATURE_MIXES  512u
+#define FEATURE_MIXES  800u
 #define FEATURE_WIDE   (FEATURE_MIX + FEATURE_MIXES) /* in it and its neighbours */
 #define FEATURE_COUNT  (FEATURE_WIDE + FEATURE_MIXES)
 #define FEATURES_MAX   FEATURE_COUNT
