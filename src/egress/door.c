@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "egress/authority.h"
+
 static const enum bawn_egress_way ways[] = {
 	[DOOR_BY_HTTP] = BAWN_WAY_HTTP,
 	[DOOR_BY_CONNECT] = BAWN_WAY_CONNECT,
@@ -143,6 +145,8 @@ struct door *door_free(struct door *d)
 	d->resolver = resolver_free(d->resolver);
 	d->names = names_free(d->names);
 	budget_free(d);
+	d->authority = authority_free(d->authority);
+	d->secrets = bawn_secrets_free(d->secrets);
 	door_config_done(&d->config);
 	bawn_own_addresses_free(&d->own);
 	bawn_buf_done(&d->report);

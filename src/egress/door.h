@@ -25,6 +25,7 @@
 #include "egress/host.h"
 #include "egress/http.h"
 #include "egress/rules.h"
+#include "egress/secret.h"
 
 /* A request head and what rewriting may add to it. The only size a buffer has. */
 #define DOOR_BLOCK         (BAWN_HTTP_HEAD_MAX + 2048)
@@ -68,6 +69,9 @@ struct door_config {
 	char token[256]; /* empty: none is asked for */
 	struct door_timeouts timeouts;
 	struct bawn_buf resolvers; /* "addr:port,addr:port" or empty */
+	/* of the first config; moved to the door */
+	struct bawn_secrets *secrets;
+	struct bawn_buf roots; /* a file or empty */
 };
 
 /* One host's statistics and budget (budget.c). */
@@ -195,6 +199,8 @@ struct door {
 	struct door_host *others; /* what no longer fits */
 	struct door_names *names;
 	struct door_resolver *resolver;
+	struct bawn_secrets *secrets; /* NULL: none, and then nothing of TLS is ever touched */
+	struct authority *authority;
 	struct bawn_buf report;
 	uint64_t dropped;
 	/* one at a time is parsed; too big for the stack of a callback */
@@ -221,6 +227,8 @@ void door_config_done(struct door_config *c);
 /* report.c: what the host is told; never blocks, never fails */
 void report_word(struct door *d, const char *word);
 void report_error(struct door *d, const char *text);
+void report_ca(struct door *d, const char *pem);
+void report_injected(struct door *d, const struct door_conn *c, const char *name);
 void report_decision(struct door *d, const struct bawn_egress_ask *ask,
 	const struct bawn_egress_answer *a, const char *address);
 void report_closed(struct door *d, const struct door_conn *c);
