@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "egress/authority.h"
 #include "egress/door.h"
 
 static inline void cleanup_json_p(json_t **j)
@@ -45,22 +44,16 @@ static ssize_t receive(struct door *d, char *text, size_t size, int *ret_fd)
 /* Once, before the sandbox: it needs files. The host waits for the certificate first. */
 static int take_secrets(struct door *d, struct door_config *c, struct bawn_error *err)
 {
-	char *pem = NULL;
-	int r;
-
 	if (!c->secrets)
 		return 0;
+	if (!door_tls)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -ENOTSUP, "this door has no TLS");
 	if (d->going || d->config.rules)
 		return bawn_fail(err, BAWN_ERR_POLICY, -EINVAL,
 			"secrets are given once, when the door starts");
-	r = authority_new(c->secrets, &d->authority, &pem, err);
-	if (r < 0)
-		return r;
-	report_ca(d, pem);
-	free(pem);
-	report_flush(d);
 	d->secrets = TAKE_PTR(c->secrets);
-	return authority_roots(d->authority, c->roots.len ? c->roots.data : NULL, err);
+	block_wipe_all();
+	return door_tls->start(d, c->roots.len ? c->roots.data : NULL, err);
 }
 
 /* Rules and budgets change for what comes; what is established stays. */

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 
-#include "egress/authority.h"
-
 static const enum bawn_egress_way ways[] = {
 	[DOOR_BY_HTTP] = BAWN_WAY_HTTP,
 	[DOOR_BY_CONNECT] = BAWN_WAY_CONNECT,
@@ -145,7 +143,8 @@ struct door *door_free(struct door *d)
 	d->resolver = resolver_free(d->resolver);
 	d->names = names_free(d->names);
 	budget_free(d);
-	d->authority = authority_free(d->authority);
+	if (d->secrets)
+		door_tls->stop(d);
 	d->secrets = bawn_secrets_free(d->secrets);
 	door_config_done(&d->config);
 	bawn_own_addresses_free(&d->own);
