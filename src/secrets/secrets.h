@@ -72,14 +72,15 @@ int bawn_secret_injection_find(const char *word, enum bawn_secret_injection *ret
 bool bawn_secret_name_ok(const char *name);
 /* 0, or -EINVAL with a line about the first thing that is wrong with it. */
 int bawn_secret_check(const struct bawn_secret *s, struct bawn_error *err);
-/* The same for a value: its length, and what a header can carry if `s` is for the door. */
+/* The same for a value: its length, and what a header can carry if `s` has hosts. */
 int bawn_secret_check_value(
 	const struct bawn_secret *s, const char *value, size_t len, struct bawn_error *err);
 
-/* Where the vault is; NULL without a home directory. The other two lie beside it. */
+/* Where the vault is; -ENOENT without a home directory. The others lie beside it. */
 struct bawn_vault_paths {
 	const char *dir;   /* 0700, ours */
 	const char *file;  /* 0600 */
+	const char *fresh; /* while it is being written */
 	const char *lock;  /* locked by who changes the vault */
 	const char *tries; /* how often a passphrase was wrong */
 };
@@ -115,6 +116,8 @@ int bawn_vault_create(const struct bawn_vault_key *key, bool repeat, struct bawn
  */
 int bawn_vault_open(const struct bawn_vault_key *key, bool change, struct bawn_vault **ret,
 	struct bawn_error *err);
+/* Did somebody prove who he is, or was the key in the keyring? */
+bool bawn_vault_proven(const struct bawn_vault *v);
 struct bawn_vault *bawn_vault_free(struct bawn_vault *v); /* what was not committed is lost */
 
 /* All of it but the values, by name. */
