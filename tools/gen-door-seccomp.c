@@ -46,12 +46,14 @@ static const char *const plain[] = {
 	"rt_sigprocmask",
 	"exit",
 	"exit_group",
+	"getpid", /* OpenSSL's random numbers look for a fork */
 	"getrlimit",
 	"prlimit64",
 };
 static const struct checked checked[] = {
 	{"socket", 0, 0xffffffff, AF_INET},
 	{"socket", 0, 0xffffffff, AF_INET6},
+	{"socketpair", 0, 0xffffffff, AF_UNIX},
 	{"mmap", 2, PROT_EXEC, 0},
 	{"mprotect", 2, PROT_EXEC, 0},
 	{"mremap", 3, 0, 0},

@@ -61,7 +61,7 @@ class Suite:
         self.probe = self.take(args.probe, "probe")
         self.bawn = None if self.outside_only else self.take(args.bawn, "bawn")
         for up in (".", ".."):  # the program with holes lies in another directory
-            for name in ("bawn-egress", "bawn-inside"):
+            for name in ("bawn-egress", "bawn-egress-tls", "bawn-inside"):
                 path = os.path.join(os.path.dirname(args.bawn or ""), up, name)
                 if os.path.exists(path):
                     self.take(path, name)
