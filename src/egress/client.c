@@ -288,17 +288,6 @@ int bawn_egress_spawn(const struct bawn_egress_source *src, const char *token,
 	return 0;
 }
 
-int bawn_egress_listen(
-	struct bawn_egress *e, const char *kind, uint16_t port, int fd, struct bawn_error *err)
-{
-	char text[96];
-	int n = snprintf(text, sizeof(text), "{\"listen\":\"%s\",\"port\":%u}", kind, port);
-
-	if (n < 0 || (size_t)n >= sizeof(text))
-		return bawn_fail(err, BAWN_ERR_INTERNAL, -EINVAL, "no listener '%s'", kind);
-	return send_message(e, text, (size_t)n, fd, err);
-}
-
 static int send_word(struct bawn_egress *e, const char *word, struct bawn_error *err)
 {
 	char text[32];
@@ -337,7 +326,8 @@ static int next_object(struct bawn_egress *e, json_t **ret)
 
 		do
 			n = recv(e->fd, e->packet, BAWN_EGRESS_MSG_MAX, MSG_DONTWAIT);
-		while (n < 0 && errno == EINTR);
+		/* a reset is told once, before what it said last */
+		while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 		if (n < 0 && errno == EAGAIN)
 			return 0;
 		if (n <= 0)
@@ -406,11 +396,23 @@ int bawn_egress_ca(struct bawn_egress *e, const char **ret_pem, struct bawn_erro
 	return r;
 }
 
+int bawn_egress_listen(
+	struct bawn_egress *e, const char *kind, uint16_t port, int fd, struct bawn_error *err)
+{
+	char text[96];
+	int n = snprintf(text, sizeof(text), "{\"listen\":\"%s\",\"port\":%u}", kind, port);
+
+	if (n < 0 || (size_t)n >= sizeof(text))
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -EINVAL, "no listener '%s'", kind);
+	n = send_message(e, text, (size_t)n, fd, err);
+	/* What it sent before it went is more telling than that it went. */
+	return n == -EPIPE || n == -ECONNRESET ? wait_word(e, "ready", err) : n;
+}
+
 int bawn_egress_go(struct bawn_egress *e, struct bawn_error *err)
 {
 	int r = send_word(e, "go", err);
 
-	/* What it sent before it went is more telling than that it went. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 		return r;
 	return wait_word(e, "ready", err);

@@ -48,9 +48,6 @@ static int take_secrets(struct door *d, struct door_config *c, struct bawn_error
 		return 0;
 	if (!door_tls)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -ENOTSUP, "this door has no TLS");
-	if (d->going || d->config.rules)
-		return bawn_fail(err, BAWN_ERR_POLICY, -EINVAL,
-			"secrets are given once, when the door starts");
 	d->secrets = TAKE_PTR(c->secrets);
 	block_wipe_all();
 	return door_tls->start(d, c->roots.len ? c->roots.data : NULL, err);
@@ -60,8 +57,13 @@ static int take_secrets(struct door *d, struct door_config *c, struct bawn_error
 static int take_config(struct door *d, json_t *json, struct bawn_error *err)
 {
 	struct door_config fresh = {0};
-	int r = door_config_parse(json, &fresh, err);
+	int r;
 
+	/* reading them takes what is not there any more in the sandbox */
+	if (d->config.rules && json_object_get(json, "secrets"))
+		return bawn_fail(err, BAWN_ERR_POLICY, -EINVAL,
+			"secrets are given once, when the door starts");
+	r = door_config_parse(json, &fresh, err);
 	if (r >= 0)
 		r = resolver_configure(d->resolver, &fresh, err);
 	if (r >= 0)

@@ -158,7 +158,10 @@ class Door:
     def send(self, message, passed=None):
         data = [json.dumps(message).encode()]
         extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [passed.fileno()]))] if passed else []
-        self.control.sendmsg(data, extra)
+        try:
+            self.control.sendmsg(data, extra)
+        except (BrokenPipeError, ConnectionResetError):  # what it said before it went is more telling
+            self.wait("nothing")
 
     def pull(self, timeout=0.0):
         while select.select([self.control], [], [], timeout)[0]:

@@ -14,10 +14,12 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 
 import net
 from net import read_all, read_answer, read_head
 
+warnings.simplefilter("ignore", DeprecationWarning)  # of TLS 1.1, which is what is tested
 PROGRAM = net.program("bawn-egress-tls")
 HOLDER = "bawn-secret-token-0123456789abcdef0123456789abcdef"
 VALUE = "the real t0ken/+="
@@ -29,9 +31,9 @@ def secret(**more):
     return {"name": "TOKEN", "placeholder": HOLDER, "value": VALUE, "hosts": ["a.w.test"], **more}
 
 
-def door(world, secrets=None, **config):
+def door(net_world, secrets=None, **config):
     listen = config.pop("listen", ("proxy",))
-    return net.Door(PROGRAM, listen, **{"allow": ["*.w.test"], "roots": str(world.dir / "roots"),
+    return net.Door(PROGRAM, listen, **{"allow": ["*.w.test"], "roots": str(net_world.dir / "roots"),
                                         "secrets": secrets or [secret()], **config})
 
 
@@ -52,7 +54,7 @@ def context(pem, *protocols):
 def secure(d, host="a.w.test", port=443, pem=None, protocols=()):
     s, status = tunnel(d, f"{host}:{port}")
     assert status == 200, status
-    return context(pem or d.ca, *protocols).wrap_socket(s, server_hostname=host)
+    return context(pem or d.ca, *protocols).wrap_socket(s, server_hostname=host, suppress_ragged_eofs=False)
 
 
 def ask(t, path="/hello", host="a.w.test", method="GET", body=b"", **headers):
@@ -67,12 +69,12 @@ def get(t, *args, **named):
     return read_answer(t)
 
 
-def headers_seen(world, i=-1):
-    return {k.lower(): v for k, v in world.tell()["http"][i]["headers"]}
+def headers_seen(net_world, i=-1):
+    return {k.lower(): v for k, v in net_world.tell()["http"][i]["headers"]}
 
 
-def everything(world):
-    return json.dumps(world.tell())
+def everything(net_world):
+    return json.dumps(net_world.tell())
 
 
 def the_value_goes_into_the_header_of_the_bound_host(world):
@@ -130,11 +132,11 @@ def elsewhere_in_a_request_the_placeholder_is_only_text(world):
 
 def other_hosts_get_the_placeholder(world):
     pem = (world.dir / "crt").read_text()
-    with door(world) as d:
+    with door(world, allow=["*.w.test:*"]) as d:
         world.reset()
         t = secure(d, "b.w.test", pem=pem)  # the world's own certificate: nothing ends here
         assert get(t, host="b.w.test", Authorization=f"Bearer {HOLDER}")[0] == 200
-        t = secure(d, "a.w.test", 8443, pem) if d.reload(allow=["*.w.test:*"]) or d.wait("reloaded") else None
+        t = secure(d, "a.w.test", 8443, pem)
         assert get(t, host="a.w.test:8443", Authorization=f"Bearer {HOLDER}")[0] == 200
         s = d.connect()  # in the clear
         s.sendall(f"GET http://a.w.test/hello HTTP/1.1\r\nHost: a.w.test\r\nAuthorization: {HOLDER}\r\n\r\n".encode())
@@ -265,7 +267,7 @@ def http_2_is_refused_clearly(world):
             context(d.ca, "h2").wrap_socket(s, server_hostname="a.w.test")
             raise AssertionError("a handshake without a protocol")
         except ssl.SSLError as e:
-            assert "NO_APPLICATION_PROTOCOL" in str(e), e
+            assert "application protocol" in str(e).lower().replace("_", " "), e
         e = d.wait("decision", {"decision": "deny"})
         assert e["rule"] == "secrets" and "HTTP/2" in e["reason"], e
         t = secure(d, protocols=("h2", "http/1.1"))
@@ -298,7 +300,7 @@ def what_cannot_be_looked_into_is_refused(world):
 
 
 def servers_must_prove_who_they_are(world):
-    ports = {443: "x.y.w.test", 4431: "a.w.test", 4432: "a.w.test", 4433: "a.w.test", 8080: "a.w.test"}
+    ports = {443: "x.y.w.test", 4431: "a.w.test", 4432: "a.w.test", 4433: "a.w.test", 2222: "a.w.test"}
     hosts = [f"{h}:{p}" for p, h in ports.items()]
     with door(world, [secret(hosts=hosts)], allow=hosts, timeouts={"dial": 700}) as d:
         world.reset()
@@ -403,11 +405,9 @@ def the_authority_cannot_vouch_for_others(world):
 def the_door_keeps_its_keys(world):
     with door(world) as d:
         get(secure(d), Authorization=HOLDER)
-        for name in ("mem", "environ", "maps"):
-            with open(f"/proc/{d.pid}/status", encoding="ascii") as f:
-                assert "CoreDumping:\t0" in f.read()
-            if os.environ.get("BAWN_SANITIZED") or os.readlink("/proc/self/ns/user") == os.readlink(f"/proc/{os.getppid()}/ns/user"):
-                continue
+        with open("/proc/self/uid_map", encoding="ascii") as f:
+            mighty = f.read().split() == ["0", "0", "4294967295"]
+        for name in () if mighty or os.environ.get("BAWN_SANITIZED") else ("mem", "environ", "maps"):
             try:
                 with open(f"/proc/{d.pid}/{name}", "rb") as f:
                     f.read(1)
@@ -428,7 +428,7 @@ def a_binding_opens_nothing(world):
         t = secure(d)
         assert get(t, Authorization=HOLDER)[0] == 200
         status, _, body = get(t, "/mirror", Authorization=HOLDER)
-        assert status == 403 and b"/mirror" in body, body
+        assert status == 403 and b"path" in body, body
         assert get(secure(d), "/echo", method="POST", body=b"x", Authorization=HOLDER)[0] == 403
     with door(world, [secret(hosts=["priv.w.test"])]) as d:
         status, _, body = get(secure(d, "priv.w.test"), host="priv.w.test", Authorization=HOLDER)
@@ -517,7 +517,10 @@ def nothing_that_is_told_has_the_value_in_it(world):
         get(t, "/mirror", Authorization=HOLDER)
         get(secure(d), "/mirror?gzip=gzip", Authorization=HOLDER)
         get(secure(d), f"/{VALUE.replace(' ', '')}", method="TRACE", Authorization=HOLDER)
-        get(secure(d), "/big/99999999", Authorization=HOLDER)
+        try:  # beyond the budget
+            get(secure(d), "/big/99999999", Authorization=HOLDER)
+        except OSError:
+            pass
         d.stats()
         d.pull(1)
         assert VALUE.encode() not in d.said and b"injected" in d.said, d.said
@@ -571,12 +574,12 @@ def the_door_without_tls_takes_none(world):
         assert "TLS" in str(e), e
 
 
-def run(world, d, line, **more):
+def run(net_world, d, line, **more):
     """A real client, told of the proxy and of the authority as bawn tells it."""
-    file = world.dir / "client-ca"
+    file = net_world.dir / "client-ca"
     file.write_text(d.ca)
     proxy = f"http://127.0.0.1:{d.port}"
-    env = {"PATH": os.environ["PATH"], "HOME": str(world.dir), "https_proxy": proxy, "HTTPS_PROXY": proxy,
+    env = {"PATH": os.environ["PATH"], "HOME": str(net_world.dir), "https_proxy": proxy, "HTTPS_PROXY": proxy,
            "SSL_CERT_FILE": str(file), "CURL_CA_BUNDLE": str(file), "NODE_EXTRA_CA_CERTS": str(file),
            "GIT_SSL_CAINFO": str(file), "GIT_TERMINAL_PROMPT": "0", "TOKEN": HOLDER, "DOOR_PORT": str(d.port), **more}
     return subprocess.run(line, env=env, capture_output=True, text=True, timeout=60, check=False)
@@ -613,8 +616,9 @@ def python_clients(world):
 NODE = """
 const net = require('net'), tls = require('tls'), https = require('https');
 const s = net.connect(+process.env.DOOR_PORT, '127.0.0.1', () => s.write('CONNECT a.w.test:443 HTTP/1.1\\r\\nHost: a.w.test:443\\r\\n\\r\\n'));
-s.once('data', () => https.get({host: 'a.w.test', path: '/mirror', headers: {authorization: process.env.TOKEN}, agent: false,
-  createConnection: () => tls.connect({socket: s, servername: 'a.w.test', ALPNProtocols: ['h2', 'http/1.1']})},
+const agent = new https.Agent();
+agent.createConnection = () => tls.connect({socket: s, servername: 'a.w.test', ALPNProtocols: ['h2', 'http/1.1']});
+s.once('data', () => https.get({host: 'a.w.test', path: '/mirror', headers: {authorization: process.env.TOKEN}, agent},
   r => r.on('data', d => process.stdout.write(d)).on('end', () => process.exit(0))));
 """
 

@@ -7,12 +7,14 @@ import asyncio
 import base64
 import gzip
 import json
+import logging
 import os
 import socket
 import ssl
 import struct
 import sys
 import urllib.parse
+import warnings
 
 MAIN, SECOND, MAIN6, DNS = "93.184.215.14", "93.184.215.15", "2606:2800:21f::14", "93.184.215.53"
 LINK = "198.51.100.2"
@@ -223,7 +225,7 @@ async def http(r, w):
             elif path.startswith("/big/"):
                 n = int(path[5:])
                 w.write(f"HTTP/1.1 200 OK\r\nContent-Length: {n}\r\n\r\n".encode())
-                while n:
+                while n and not w.is_closing():
                     w.write(b"x" * min(n, 65536))
                     n -= min(n, 65536)
                     await w.drain()
@@ -294,6 +296,8 @@ async def main(cert):
     loop = asyncio.get_running_loop()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(cert)
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    warnings.simplefilter("ignore", DeprecationWarning)  # of TLS 1.1
     old = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     old.load_cert_chain(cert)
     old.set_ciphers("ALL:@SECLEVEL=0")
