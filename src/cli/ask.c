@@ -32,13 +32,6 @@ static int open_terminal(struct bawn_error *err)
 	return fd;
 }
 
-bool cli_can_ask(void)
-{
-	_cleanup_close_ int fd = open_terminal(NULL);
-
-	return fd >= 0;
-}
-
 /* One line. What does not fit is an error, not an answer. */
 static int read_line(int fd, char *dst, size_t size, struct bawn_error *err)
 {

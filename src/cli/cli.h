@@ -49,7 +49,7 @@ struct cli_opt {
 	const char *help;
 };
 
-#define CLI_TABLES_MAX 5
+#define CLI_TABLES_MAX 6
 
 struct cli_cmd {
 	const char *name;    /* NULL ends a list of verbs */
@@ -160,6 +160,7 @@ extern const struct cli_opt cli_policy_opts[]; /* what becomes policy */
 extern const struct cli_opt
 	cli_limit_opts[];                    /* of that, what can differ from run to run in a box */
 extern const struct cli_opt cli_call_opts[]; /* what describes the call */
+extern const struct cli_opt cli_secret_opts[]; /* which secrets it uses */
 /* Everything parsed, as the pipeline wants it. Output goes nowhere yet. */
 int cli_run_input(struct cli *cli, struct bawn_run_input *ret, struct bawn_error *err);
 /* --policy and --workspace alone, for verbs that run nothing */
@@ -168,7 +169,6 @@ extern const struct cli_opt cli_place_opts[];
 int cli_policy_source(struct cli *cli, struct bawn_policy_source *ret, struct bawn_error *err);
 
 /* ask.c: the person at the terminal, whatever standard input is */
-bool cli_can_ask(void);
 /* Without echo, into `dst`. -ENOTTY: there is no terminal; -ECANCELED: interrupted or end of file.
  */
 int cli_ask_hidden(const char *prompt, char *dst, size_t size, struct bawn_error *err);

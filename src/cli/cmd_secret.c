@@ -39,8 +39,7 @@ int cli_vault_key(struct cli *cli, const struct bawn_policy *p, struct bawn_vaul
 {
 	*ret = (struct bawn_vault_key)BAWN_VAULT_KEY;
 	ret->key_file = cli->key_file ? cli->key_file : p ? p->sec_key_file : NULL;
-	if (cli_can_ask())
-		ret->ask = ask_passphrase;
+	ret->ask = ask_passphrase;
 	if (cli->passphrase_fd && cli->key_file)
 		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
 			"'--key-file' and '--passphrase-fd' exclude each other");

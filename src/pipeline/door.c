@@ -166,7 +166,6 @@ static void take(struct bawn_door *d, const struct bawn_egress_event *ev, struct
 		d->ended = true;
 		break;
 	case BAWN_EGRESS_RELOADED:
-	case BAWN_EGRESS_INJECTED:
 	case BAWN_EGRESS_NOTHING:
 		break;
 	}

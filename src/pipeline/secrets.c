@@ -3,10 +3,12 @@
 #include "pipeline/secrets.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/io.h"
 #include "base/path.h"
+#include "inspect/secret/secret.h"
 #include "pipeline/record.h"
 
 #define BUNDLE_MAX ((size_t)4 << 20)
@@ -57,8 +59,7 @@ static const char *hosts_of(struct bawn_arena *a, const struct bawn_secret *s)
 		n++;
 	if (!n)
 		return "no host";
-	return n == 1 ? s->hosts[0]
-		      : bawn_arena_printf(a, "%s and %zu more", s->hosts[0], n - 1);
+	return n == 1 ? s->hosts[0] : bawn_arena_printf(a, "%s and %zu more", s->hosts[0], n - 1);
 }
 
 /* Somebody says yes, here and now or with the call itself. */
@@ -196,14 +197,13 @@ static struct bawn_vault_key key_of(
 	return key;
 }
 
-static int open_for(struct bawn_arena *a, const struct bawn_policy *p,
-	const struct bawn_secrets_input *in, const struct bawn_granted *g,
-	struct bawn_vault **vault, struct bawn_error *err)
+/* Open the vault once more, if one of them wants proof and there was none. */
+static int prove(const struct bawn_policy *p, const struct bawn_secrets_input *in,
+	const struct bawn_granted *g, struct bawn_vault **vault, struct bawn_error *err)
 {
 	struct bawn_vault_key key = key_of(p, in, true);
 	bool proven = bawn_vault_proven(*vault) && key_of(p, in, false).key_file == key.key_file;
 
-	(void)a;
 	if (!needs_proof(g) || proven)
 		return 0;
 	*vault = bawn_vault_free(*vault);
@@ -275,7 +275,8 @@ static int arrange(struct bawn_arena *a, struct bawn_granted *g, struct bawn_err
 		g->plan[i] = (struct bawn_plan_secret){.name = o->about->name,
 			.env = o->env,
 			.way = ways[o->injection],
-			.text = outside ? o->placeholder : value,
+			/* what enters is read by children, who do not see locked memory */
+			.text = outside ? o->placeholder : bawn_arena_strdup(a, value),
 			.hosts = o->about->hosts};
 		if (outside)
 			g->door[g->n_door++] = (struct bawn_egress_secret){.name = o->about->name,
@@ -283,7 +284,9 @@ static int arrange(struct bawn_arena *a, struct bawn_granted *g, struct bawn_err
 				.value = value,
 				.hosts = o->about->hosts,
 				.headers = o->about->headers};
-		if (o->value)
+		if (!g->plan[i].text)
+			return out_of_memory(err);
+		if (o->value && o->value->len >= BAWN_REGISTERED_MIN)
 			g->values[n_values++] = value;
 	}
 	return 0;
@@ -302,7 +305,7 @@ static int grant(struct bawn_arena *a, const struct bawn_policy *p,
 	for (size_t i = 0; r >= 0 && values && i < g->n; i++)
 		r = check_access(a, &g->v[i], in, err);
 	if (r >= 0 && values)
-		r = open_for(a, p, in, g, &vault, err);
+		r = prove(p, in, g, &vault, err);
 	if (r >= 0 && values)
 		r = take_values(vault, g, err);
 	return r < 0 ? r : arrange(a, g, err);
@@ -347,6 +350,16 @@ const struct bawn_egress_secret *bawn_granted_door(const struct bawn_granted *g,
 const char *const *bawn_granted_values(const struct bawn_granted *g)
 {
 	return g && g->values[0] ? g->values : NULL;
+}
+
+const char *bawn_granted_short(struct bawn_arena *a, const struct bawn_granted *g)
+{
+	for (size_t i = 0; g && i < g->n; i++)
+		if (g->v[i].value && g->v[i].value->len < BAWN_REGISTERED_MIN)
+			return bawn_arena_printf(a,
+				"secret '%s' is shorter than %d bytes, too short to be looked for in output",
+				g->v[i].about->name, BAWN_REGISTERED_MIN);
+	return NULL;
 }
 
 const char *bawn_granted_warning(struct bawn_arena *a, const struct bawn_granted *g)
@@ -422,8 +435,7 @@ const char *const *bawn_vault_files(
 	return r == 0 ? names : NULL;
 }
 
-int bawn_authorities(
-	struct bawn_arena *a, const char *ca, const char **ret, struct bawn_error *err)
+int bawn_authorities(struct bawn_arena *a, const char *ca, const char **ret, struct bawn_error *err)
 {
 	static const char *const bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
 		"/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
@@ -441,6 +453,6 @@ int bawn_authorities(
 	bawn_buf_puts(&b, "\n");
 	bawn_buf_puts(&b, ca);
 	*ret = b.failed || memchr(b.data, '\0', b.len) ? NULL
-							: bawn_arena_strndup(a, b.data, b.len);
+						       : bawn_arena_strndup(a, b.data, b.len);
 	return *ret ? 0 : out_of_memory(err);
 }

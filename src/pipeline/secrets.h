@@ -30,6 +30,8 @@ const struct bawn_egress_secret *bawn_granted_door(const struct bawn_granted *g,
 const char *const *bawn_granted_values(const struct bawn_granted *g);
 /* Values that enter the sandbox, in words, or NULL. */
 const char *bawn_granted_warning(struct bawn_arena *a, const struct bawn_granted *g);
+/* One that cannot be masked, in words, or NULL. */
+const char *bawn_granted_short(struct bawn_arena *a, const struct bawn_granted *g);
 /* One record per secret, before the run starts. */
 int bawn_granted_record(const struct bawn_granted *g, struct bawn_audit *au, const char *run_id,
 	struct bawn_error *err);

@@ -14,10 +14,10 @@ static const char *const bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
 	"/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
 
-static const char *const ca_variables[] = {"SSL_CERT_FILE", "CURL_CA_BUNDLE",
-	"REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "PIP_CERT", "AWS_CA_BUNDLE",
-	"CARGO_HTTP_CAINFO", "DENO_CERT", "NIX_SSL_CERT_FILE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
-	"HTTPLIB2_CA_CERTS", "BUNDLE_SSL_CA_CERT", "PERL_LWP_SSL_CA_FILE", "npm_config_cafile",
+static const char *const ca_variables[] = {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
+	"NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "PIP_CERT", "AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO",
+	"DENO_CERT", "NIX_SSL_CERT_FILE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "HTTPLIB2_CA_CERTS",
+	"BUNDLE_SSL_CA_CERT", "PERL_LWP_SSL_CA_FILE", "npm_config_cafile",
 	"CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE"};
 
 static int add_file(
@@ -59,9 +59,10 @@ static int cover_bundles(struct plan_builder *b, struct bawn_error *err)
 	}
 	/* nothing can be made in the host's own tree */
 	b->ca_file = done.n ? done.v[0] : NULL;
-	return b->ca_file ? 0
-			  : bawn_fail(err, BAWN_ERR_PLAN, -ENOENT,
-				    "this system has no bundle of certificate authorities, and with filesystem.mode 'full' none can be put there");
+	return b->ca_file
+		       ? 0
+		       : bawn_fail(err, BAWN_ERR_PLAN, -ENOENT,
+				 "this system has no bundle of certificate authorities, and with filesystem.mode 'full' none can be put there");
 }
 
 static int add_secret_file(
@@ -114,8 +115,7 @@ bool plan_is_secret_env(const struct bawn_plan *plan, const char *assignment)
 	size_t n = strcspn(assignment, "=");
 
 	for (size_t i = 0; i < plan->n_secrets; i++)
-		if (plan->secrets[i].way != BAWN_SECRET_FILE &&
-			strlen(plan->secrets[i].env) == n &&
+		if (plan->secrets[i].way != BAWN_SECRET_FILE && strlen(plan->secrets[i].env) == n &&
 			!strncmp(plan->secrets[i].env, assignment, n))
 			return true;
 	return false;

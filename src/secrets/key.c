@@ -144,9 +144,9 @@ int key_from_phrase(const struct bawn_vault_key *key, const char *prompt, bool r
 		return bawn_fail(err, BAWN_ERR_VAULT, -ENOMEM, "out of memory");
 	if (key->passphrase_fd >= 0)
 		r = read_line(key->passphrase_fd, l, err);
-	else if (key->ask)
-		r = ask(key, prompt, l, err);
 	else
+		r = key->ask ? ask(key, prompt, l, err) : -ENOTTY;
+	if (r == -ENOTTY)
 		r = bawn_fail(err, BAWN_ERR_VAULT, -ENOKEY,
 			"the vault is locked and there is no terminal to ask for its passphrase; unlock it with 'bawn secret unlock', or say --passphrase-fd or --key-file");
 	if (r < 0)

@@ -92,7 +92,7 @@ struct bawn_vault_key {
 	bool anew;            /* not from the keyring: somebody is to prove who he is */
 	int passphrase_fd;    /* a line is read from it; -1 for none */
 	/* Ask a person; NULL if there is nobody. `dst` is locked memory of BAWN_PASSPHRASE_MAX + 1
-	 * bytes, filled with a string. Negative: no answer. */
+	 * bytes, filled with a string. -ENOTTY: there is nobody; negative: no answer. */
 	int (*ask)(void *data, const char *prompt, char *dst, size_t size, struct bawn_error *err);
 	void *data;
 };
