@@ -252,7 +252,7 @@ static int take_values(struct bawn_vault *vault, struct bawn_granted *g, struct 
 	return 0;
 }
 
-/* The lists that the stages want. Without values the placeholder stands for itself. */
+/* The lists that the stages want. */
 static int arrange(struct bawn_arena *a, struct bawn_granted *g, struct bawn_error *err)
 {
 	static const enum bawn_secret_way ways[] = {
@@ -269,7 +269,7 @@ static int arrange(struct bawn_arena *a, struct bawn_granted *g, struct bawn_err
 		return out_of_memory(err);
 	for (size_t i = 0; i < g->n; i++) {
 		struct granted_one *o = &g->v[i];
-		const char *value = o->value ? o->value->data : o->placeholder;
+		const char *value = o->value ? o->value->data : "not taken out";
 		bool outside = o->injection == BAWN_INJECT_BOUNDARY;
 
 		g->plan[i] = (struct bawn_plan_secret){.name = o->about->name,

@@ -83,6 +83,9 @@ int plan_make_secrets(struct plan_builder *b, struct bawn_error *err)
 {
 	int r = 0;
 
+	if (b->plan->backend.box && b->authorities)
+		return bawn_fail(err, BAWN_ERR_PLAN, -EOPNOTSUPP,
+			"a box cannot be given the authority of the egress proxy, so secrets cannot be used in one; use 'bawn run'");
 	for (size_t i = 0; r == 0 && i < b->plan->n_secrets; i++)
 		if (b->plan->secrets[i].way == BAWN_SECRET_FILE)
 			r = add_secret_file(b, &b->plan->secrets[i], err);
