@@ -69,9 +69,10 @@ struct format {
 	size_t n;
 };
 
-/* The cost of a passphrase, for tests that need many. */
+/* What a passphrase costs, for tests that need many. */
 struct format_cost {
 	uint32_t passes, kib;
+	uint32_t wrong_ms; /* when a wrong one is answered */
 };
 
 int format_init(struct format *f);

@@ -14,8 +14,9 @@
 #include <linux/keyctl.h>
 #include <sys/syscall.h>
 
-#define OWNER_ALL 0x3f3f0000U /* possessor and owner: view, read, write, search, link, attributes \
-			       */
+#define OWNER_ALL                                                                       \
+	0x3f3f0000U /* possessor and owner: view, read, write, search, link, attributes \
+		     */
 
 static void name_of(const struct format *f, char dst[64])
 {

@@ -137,7 +137,7 @@ static int do_open(struct vault *v, struct unpack *u)
 	if (r == 0)
 		r = format_read(&v->f, v->t.blob, v->t.blob_len);
 	if (r == -EKEYREJECTED)
-		wait_until(begun + WRONG_MS);
+		wait_until(begun + (v->cost ? v->cost->wrong_ms : WRONG_MS));
 	v->open = r == 0;
 	return finish(v, r);
 }
