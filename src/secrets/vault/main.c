@@ -31,6 +31,8 @@ int main(void)
 		usage();
 		return 2;
 	}
+	/* whatever else bawn's caller had open is none of our business */
+	(void)close_range(TALK_FD + 1, ~0U, 0);
 	(void)fcntl(TALK_FD, F_SETFD, FD_CLOEXEC);
 	(void)signal(SIGPIPE, SIG_IGN);
 	r = crypt_start();
