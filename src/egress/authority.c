@@ -325,15 +325,19 @@ SSL *authority_accept(struct authority *a, const struct bawn_host *host)
 SSL *authority_connect(struct authority *a, const struct bawn_host *host)
 {
 	SSL *ssl = SSL_new(a->client);
-	bool name = host->kind == BAWN_HOST_NAME;
+	struct bawn_host copy = *host; /* the macro below takes no const */
+	bool fine;
 
 	if (!ssl)
 		return NULL;
 	SSL_set_connect_state(ssl);
 	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-	if (name ? SSL_set1_host(ssl, host->text) == 1 &&
-				SSL_set_tlsext_host_name(ssl, host->text) == 1
-		 : X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host->text) == 1)
+	if (host->kind == BAWN_HOST_NAME)
+		fine = SSL_set1_host(ssl, host->text) == 1 &&
+		       SSL_set_tlsext_host_name(ssl, copy.text) == 1;
+	else
+		fine = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host->text) == 1;
+	if (fine)
 		return ssl;
 	SSL_free(ssl);
 	ERR_clear_error();

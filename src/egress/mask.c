@@ -146,11 +146,13 @@ static size_t escapes(uint8_t b, char ret[8][ESCAPED_MAX + 1])
 	return n;
 }
 
-/* One byte of a value at p: the bytes it takes there, the longest way of writing it first. */
-static int match_byte(uint8_t b, const uint8_t *p, size_t n)
+/* One byte of a value at p: the bytes it takes there, the longest way of writing it first. What can
+ * still become a longer one is waited for. */
+static int match_byte(uint8_t b, const uint8_t *p, size_t n, bool end)
 {
 	char forms[8][ESCAPED_MAX + 1];
 	int best = p[0] == b;
+	bool more = false;
 	size_t k;
 
 	if (p[0] != '%' && p[0] != '\\' && p[0] != '&' && p[0] != '+')
@@ -164,18 +166,18 @@ static int match_byte(uint8_t b, const uint8_t *p, size_t n)
 			at++;
 		if (at == len && (int)len > best)
 			best = (int)len;
-		else if (at == n && at < len && !best)
-			best = MORE;
+		else if (at == n && at < len && !end)
+			more = true;
 	}
-	return best;
+	return more ? MORE : best;
 }
 
-static int match_escaped(struct bawn_slice v, const uint8_t *p, size_t n)
+static int match_escaped(struct bawn_slice v, const uint8_t *p, size_t n, bool end)
 {
 	size_t at = 0;
 
 	for (size_t i = 0; i < v.n; i++) {
-		int r = at < n ? match_byte((uint8_t)v.p[i], p + at, n - at) : MORE;
+		int r = at < n ? match_byte((uint8_t)v.p[i], p + at, n - at, end) : MORE;
 
 		if (r <= 0)
 			return r;
@@ -185,7 +187,7 @@ static int match_escaped(struct bawn_slice v, const uint8_t *p, size_t n)
 }
 
 /* Bytes of p that are the value written this way; 0: it is not; MORE. */
-static int match(struct bawn_slice v, enum way way, const uint8_t *p, size_t n)
+static int match(struct bawn_slice v, enum way way, const uint8_t *p, size_t n, bool end)
 {
 	if (way != AS_IS && v.n < ENCODED_MIN)
 		return 0;
@@ -193,7 +195,7 @@ static int match(struct bawn_slice v, enum way way, const uint8_t *p, size_t n)
 	case AS_IS:
 		return match_as_is(v, p, n);
 	case ESCAPED:
-		return match_escaped(v, p, n);
+		return match_escaped(v, p, n, end);
 	case HEX:
 		return match_hex(v, p, n);
 	case BASE64:
@@ -212,12 +214,12 @@ static void note_pairs(struct bawn_mask_set *s, struct bawn_slice v, enum way wa
 	for (unsigned a = 0; a < 256; a++) {
 		uint8_t text[2] = {(uint8_t)a, 0};
 
-		if (match(v, way, text, 1) == 0)
+		if (match(v, way, text, 1, false) == 0)
 			continue;
 		s->first[a] = true;
 		for (unsigned b = 0; b < 256; b++) {
 			text[1] = (uint8_t)b;
-			if (match(v, way, text, 2) != 0)
+			if (match(v, way, text, 2, false) != 0)
 				s->begins[(a << 8 | b) / 8] |= (uint8_t)(1 << b % 8);
 		}
 	}
@@ -261,7 +263,7 @@ static int longest(const struct bawn_mask_set *s, const uint8_t *p, size_t n, bo
 
 	for (size_t i = 0; i < s->n; i++)
 		for (enum way w = AS_IS; w < WAYS; w++) {
-			int r = match(s->v[i], w, p, n);
+			int r = match(s->v[i], w, p, n, end);
 
 			if (r == MORE && !end)
 				return MORE;

@@ -15,14 +15,13 @@
 
 #include "egress/http_bytes.h"
 
-#define NAME_MAX_LEN   64
-#define HOLDER_MIN     16
-#define HOLDER_MAX     255
-#define VALUE_MAX      8192
-#define TLS_PORT       443
-#define PLAIN_PORT     80
-#define BASIC_MAX      (BAWN_HTTP_HEAD_MAX / 4 * 3)
-#define FROM_SECRET(s) ((struct bawn_slice){(s), strlen(s)})
+#define NAME_MAX_LEN 64
+#define HOLDER_MIN   16
+#define HOLDER_MAX   255
+#define VALUE_MAX    8192
+#define TLS_PORT     443
+#define PLAIN_PORT   80
+#define BASIC_MAX    (BAWN_HTTP_HEAD_MAX / 4 * 3)
 
 /* Where a request goes and where it ends; and what stays on this hop. */
 static const char *const never[] = {"host", "content-length", "transfer-encoding", "connection",
@@ -84,14 +83,14 @@ static bool header_fine(const char *h)
 }
 
 /* Copies into the locked mapping, which was made large enough. */
-static const char *keep(struct bawn_secrets *s, const char *text)
+static struct bawn_slice keep(struct bawn_secrets *s, const char *text)
 {
-	size_t n = strlen(text) + 1;
+	size_t n = strlen(text);
 	char *at = s->mem + s->used;
 
-	memcpy(at, text, n);
-	s->used += n;
-	return at;
+	memcpy(at, text, n + 1);
+	s->used += n + 1;
+	return (struct bawn_slice){at, n};
 }
 
 static int take_headers(struct bawn_secrets *s, struct bawn_secret *to,
@@ -106,7 +105,7 @@ static int take_headers(struct bawn_secrets *s, struct bawn_secret *to,
 				"a header name is not one, or is one that a value cannot go into");
 		if (to->n_headers == BAWN_SECRET_HEADERS_MAX)
 			return bad(err, e, "more than 16 headers");
-		to->headers[to->n_headers++] = FROM_SECRET(keep(s, *v));
+		to->headers[to->n_headers++] = keep(s, *v);
 	}
 	return 0;
 }
@@ -153,9 +152,9 @@ static int take(struct bawn_secrets *s, const struct bawn_egress_secret *e, stru
 	struct bawn_secret *to = &s->v[s->n++];
 	int r;
 
-	to->name = keep(s, e->name);
-	to->placeholder = FROM_SECRET(keep(s, e->placeholder));
-	to->value = FROM_SECRET(keep(s, e->value));
+	to->name = keep(s, e->name).p;
+	to->placeholder = keep(s, e->placeholder);
+	to->value = keep(s, e->value);
 	r = take_headers(s, to, e, err);
 	if (r >= 0)
 		r = take_hosts(to, e, err);
