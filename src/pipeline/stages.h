@@ -7,6 +7,7 @@
 #include "backend/backend.h"
 #include "pipeline/door.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/secrets.h"
 #include "pipeline/vet.h"
 
 struct bawn_run {
@@ -18,6 +19,9 @@ struct bawn_run {
 	struct bawn_door *door;
 	struct bawn_stdio stdio;
 	const char *own[3]; /* the audit log and its head */
+	struct bawn_granted *granted;
+	const char *const *vault;       /* files that no run can read */
+	const char *authorities;        /* with a door that knows secrets */
 	struct bawn_tool_use use;
 	struct bawn_subject subject;
 	struct bawn_vetting *vetting; /* the call is looked at while its wall goes up */
@@ -48,6 +52,9 @@ void bawn_run_hear(struct bawn_run *x);
  * not be confined. For `guard`, called first: the verdict says whether there is to be a wall.
  */
 int bawn_run_judge(struct bawn_run *x, int wall);
+
+/* The secrets that the policy says this run uses; with `values`, for a run that is to take place. */
+int bawn_run_grant(struct bawn_run *x, bool values);
 
 /*
  * plan → backend: the first candidate that meets every demanded control. Says in the result which
