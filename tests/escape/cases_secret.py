@@ -53,7 +53,7 @@ for name, value in os.environb.items():
 for pid in filter(str.isdigit, os.listdir("/proc")):
     for what in ("environ", "cmdline"):
         look(f"/proc/{pid}/{what}", read(f"/proc/{pid}/{what}"))
-    if int(pid) not in (os.getpid(), os.getppid()):
+    if int(pid) not in (os.getpid(), os.getppid()) and "QUICK" not in os.environ:
         memory(pid)
 resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2) if resource.getrlimit(resource.RLIMIT_CORE)[1] == resource.RLIM_INFINITY else None
 subprocess.run(["sh", "-c", "kill -SEGV $$"])
@@ -168,7 +168,7 @@ def _(t):
     t.internet()
     search = t.file(t.base + "/bin/search.py", SEARCH)
     act = f"/usr/bin/python3 {search} {VALUE[::-1]} {t.ws} /tmp /run /dev/shm /etc/ssl $HOME"
-    r = t.host(f"TOKEN={VALUE}; export TOKEN; {act.split(' /tmp')[0]}")
+    r = t.host(f"TOKEN={VALUE} QUICK=1; export TOKEN QUICK; {act.split(' /tmp')[0]}")
     if "found 0" in r.out or "found" not in r.out:
         raise Skip(f"the search finds nothing outside as well: {r}")
     t.outside_ok()
