@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "backend/native/hole.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "inspect/secret/secret.h"
@@ -276,7 +277,8 @@ static int arrange(struct bawn_arena *a, struct bawn_granted *g, struct bawn_err
 			.env = o->env,
 			.way = ways[o->injection],
 			/* what enters is read by children, who do not see locked memory */
-			.text = outside ? o->placeholder : bawn_arena_strdup(a, value),
+			.text = outside && !HOLE("placeholder") ? o->placeholder
+								: bawn_arena_strdup(a, value),
 			.hosts = o->about->hosts};
 		if (outside)
 			g->door[g->n_door++] = (struct bawn_egress_secret){.name = o->about->name,
@@ -349,7 +351,7 @@ const struct bawn_egress_secret *bawn_granted_door(const struct bawn_granted *g,
 
 const char *const *bawn_granted_values(const struct bawn_granted *g)
 {
-	return g && g->values[0] ? g->values : NULL;
+	return g && g->values[0] && !HOLE("leaks") ? g->values : NULL;
 }
 
 const char *bawn_granted_short(struct bawn_arena *a, const struct bawn_granted *g)

@@ -500,11 +500,6 @@ def _(t):
     raise Skip("needs the vault")
 
 
-@egress(80, "secrets are not inside")
-def _(t):
-    raise Skip("needs the vault")
-
-
 @egress(82, "the private key of the door's own authority")
 def _(t):
     raise Skip("TLS is passed through: there is no authority of its own; needs the vault")
