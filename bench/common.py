@@ -60,7 +60,7 @@ class Bench:
 
     def __enter__(self):
         self.say("building the helpers")
-        self.run(["ninja", "-C", str(self.build), "bawn", "bawn-egress", "bench-tools"], timeout=600)
+        self.run(["ninja", "-C", str(self.build), "bawn", "bawn-egress", "bawn-egress-tls", "bench-tools"], timeout=600)
         shutil.copy(self.build / "bawn", self.bin)
         shutil.copy(self.build / "bawn-egress", self.bin)
         for name in ("spawn", "floor", "many", "files", "loop", "audit-tool"):

@@ -11,7 +11,7 @@ trap 'rm -rf "$dir"' EXIT INT TERM
 chmod 755 "$dir"
 mkdir "$dir/home" "$dir/tests"
 cp "$BAWN" "$dir/bawn"
-for beside in bawn-egress bawn-inside bawn-wasm; do
+for beside in bawn-egress bawn-egress-tls bawn-inside bawn-vault bawn-wasm; do
     [ ! -e "${BAWN%/*}/$beside" ] || cp "${BAWN%/*}/$beside" "$dir/$beside"
 done
 if [ -e "${WASM_PROBE:-}" ] && [ -e "$root/build-deps/wasmtime/libwasmtime.so" ]; then

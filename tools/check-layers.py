@@ -20,12 +20,13 @@ ALLOWED = {  # folder: what it may include besides itself
     "supervise": {"base", "call", "plan", "backend"},
     "result": {"base", "call", "verdict", "plan", "backend", "supervise", "policy"},
     "audit": BASE,
+    "secrets": BASE,  # the vault: a process of its own
     "egress": BASE,  # the door: a process of its own
     "box": PLAN | {"backend"},
-    "pipeline": PLAN | {"backend", "supervise", "result", "audit", "egress"},
-    "serve": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline"},
-    "api": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline"},
-    "cli": PLAN | {"backend", "supervise", "result", "audit", "egress", "pipeline", "serve", "box"},
+    "pipeline": PLAN | {"backend", "supervise", "result", "audit", "secrets", "egress"},
+    "serve": PLAN | {"backend", "supervise", "result", "audit", "secrets", "egress", "pipeline"},
+    "api": PLAN | {"backend", "supervise", "result", "audit", "secrets", "egress", "pipeline"},
+    "cli": PLAN | {"backend", "supervise", "result", "audit", "secrets", "egress", "pipeline", "serve", "box"},
 }
 
 root = pathlib.Path(sys.argv[1]) / "src"

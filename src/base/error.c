@@ -20,6 +20,7 @@ static const char *const kind_names[_BAWN_ERR_MAX] = {
 	[BAWN_ERR_INTERNAL] = "internal",
 	[BAWN_ERR_BLOCKED] = "blocked",
 	[BAWN_ERR_NOTFOUND] = "not-found",
+	[BAWN_ERR_VAULT] = "vault",
 };
 
 const char *bawn_errkind_name(enum bawn_errkind kind)

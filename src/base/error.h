@@ -31,6 +31,7 @@ enum bawn_errkind {
 	BAWN_ERR_INTERNAL,
 	BAWN_ERR_BLOCKED,  /* the verdict or the policy forbids this call */
 	BAWN_ERR_NOTFOUND, /* the command does not exist or cannot be executed */
+	BAWN_ERR_VAULT,    /* the vault cannot be opened, or a secret cannot be had */
 	_BAWN_ERR_MAX,
 };
 

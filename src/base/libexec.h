@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include <sys/types.h>
+
 #ifndef BAWN_LIBEXECDIR
 #define BAWN_LIBEXECDIR "/usr/libexec/bawn"
 #endif
@@ -14,3 +16,9 @@
 int bawn_libexec_find(const char *name, char *dst, size_t size);
 /* The same for a file that is no program. */
 int bawn_libexec_data(const char *name, char *dst, size_t size);
+
+/*
+ * Start such a program with one end of a socket pair of `kind` as its descriptor 3 and nothing else
+ * of ours: no environment, no terminal, no signal dispositions. *ret_fd is the other end.
+ */
+int bawn_libexec_start(const char *path, const char *name, int kind, pid_t *ret_pid, int *ret_fd);

@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "pipeline/pipeline.h"
+#include "secrets/secrets.h"
 
 enum {
 	CLI_EXIT_FAILED = 1, /* the verb could not do it, or the answer is no */
@@ -48,7 +49,7 @@ struct cli_opt {
 	const char *help;
 };
 
-#define CLI_TABLES_MAX 5
+#define CLI_TABLES_MAX 6
 
 struct cli_cmd {
 	const char *name;    /* NULL ends a list of verbs */
@@ -105,6 +106,13 @@ struct cli {
 	const char *box, *box_dir; /* exec: where the command runs */
 	const char *dockerfile, *build_network, *engine, *older_than;
 	bool all, check;
+	/* secret, and what uses secrets */
+	struct bawn_strlist approved; /* --approve-secret */
+	const char *skill, *trigger;
+	const char *key_file, *new_key_file, *passphrase_fd, *new_passphrase_fd;
+	struct bawn_strlist hosts, headers, skills, triggers;
+	const char *access, *variable, *note, *injection, *hold_for;
+	bool reveal, keep_value;
 	/* inspect, verify */
 	const char *batch, *mode, *detect, *lang;
 	bool redact, sarif;
@@ -152,12 +160,25 @@ extern const struct cli_opt cli_policy_opts[]; /* what becomes policy */
 extern const struct cli_opt
 	cli_limit_opts[];                    /* of that, what can differ from run to run in a box */
 extern const struct cli_opt cli_call_opts[]; /* what describes the call */
+extern const struct cli_opt cli_secret_opts[]; /* which secrets it uses */
 /* Everything parsed, as the pipeline wants it. Output goes nowhere yet. */
 int cli_run_input(struct cli *cli, struct bawn_run_input *ret, struct bawn_error *err);
 /* --policy and --workspace alone, for verbs that run nothing */
 extern const struct cli_opt cli_place_opts[];
 /* The policy source alone, workspace resolved. */
 int cli_policy_source(struct cli *cli, struct bawn_policy_source *ret, struct bawn_error *err);
+
+/* ask.c: the person at the terminal, whatever standard input is */
+/* Without echo, into `dst`. -ENOTTY: there is no terminal; -ECANCELED: interrupted or end of file.
+ */
+int cli_ask_hidden(const char *prompt, char *dst, size_t size, struct bawn_error *err);
+/* 1 for yes, 0 for no; -ENOTTY. */
+int cli_ask_yes(const char *question, struct bawn_error *err);
+
+/* cmd_secret.c: how the vault is opened, from --key-file, --passphrase-fd and the terminal */
+extern const struct cli_opt cli_key_opts[];
+int cli_vault_key(struct cli *cli, const struct bawn_policy *p, struct bawn_vault_key *ret,
+	struct bawn_error *err);
 
 /* cmd_run.c: run or guard the command that was given */
 extern const struct cli_opt cli_result_opts[]; /* what becomes of the result */
@@ -211,4 +232,5 @@ void cli_doctor_capabilities(struct cli *cli);
 /* cmd_*.c */
 extern const struct cli_cmd cli_cmd_run, cli_cmd_box, cli_cmd_guard, cli_cmd_explain,
 	cli_cmd_doctor, cli_cmd_policy, cli_cmd_audit, cli_cmd_inspect, cli_cmd_verify,
-	cli_cmd_hook, cli_cmd_proxy, cli_cmd_help, cli_cmd_version, cli_cmd_completion;
+	cli_cmd_hook, cli_cmd_proxy, cli_cmd_secret, cli_cmd_help, cli_cmd_version,
+	cli_cmd_completion;

@@ -190,6 +190,62 @@ static void show_network(struct cli *cli, const struct bawn_egress_plan *e)
 			(double)e->host_rate_milli / 1000);
 }
 
+static const char *way_word(enum bawn_secret_way way)
+{
+	static const char *const words[] = {
+		[BAWN_SECRET_BOUNDARY] = "host-boundary",
+		[BAWN_SECRET_VARIABLE] = "environment",
+		[BAWN_SECRET_FILE] = "file-mount",
+	};
+
+	return words[way];
+}
+
+static void show_secrets(struct cli *cli, const struct bawn_plan *plan)
+{
+	struct bawn_buf *b = &cli->out;
+
+	if (plan->n_secrets)
+		heading(cli, "Secrets");
+	for (size_t i = 0; i < plan->n_secrets; i++) {
+		const struct bawn_plan_secret *s = &plan->secrets[i];
+
+		bawn_buf_printf(b, "  %s as $%s%s, ", s->name, s->env,
+			s->way == BAWN_SECRET_FILE ? "_FILE" : "");
+		bawn_buf_puts(b, s->way == BAWN_SECRET_BOUNDARY ? "a placeholder; its value goes to"
+								: "ITS VALUE INSIDE; bound to");
+		if (!s->hosts[0])
+			bawn_buf_puts(b, " no host");
+		for (size_t j = 0; s->hosts[j]; j++) {
+			bawn_buf_puts(b, j ? ", " : " ");
+			cli_puts_safe(b, s->hosts[j]);
+		}
+		bawn_buf_printf(b, "  (%s)\n", way_word(s->way));
+	}
+}
+
+static void json_secrets(struct bawn_buf *b, const struct bawn_plan *plan)
+{
+	cli_json_key(b, "secrets");
+	bawn_buf_puts(b, "[");
+	for (size_t i = 0; i < plan->n_secrets; i++) {
+		const struct bawn_plan_secret *s = &plan->secrets[i];
+		size_t n = 0;
+
+		while (s->hosts[n])
+			n++;
+		cli_json_next(b);
+		bawn_buf_puts(b, "{");
+		cli_json_text(b, "name", s->name);
+		cli_json_text(b, "env", s->env);
+		cli_json_text(b, "injection", way_word(s->way));
+		cli_json_key(b, "hosts");
+		cli_json_list(b, s->hosts, n);
+		bawn_buf_puts(b, "}");
+	}
+	bawn_buf_puts(b, "]");
+}
+
 static void show_plan(struct cli *cli, const struct bawn_plan *plan)
 {
 	struct bawn_buf *b = &cli->out;
@@ -217,6 +273,7 @@ static void show_plan(struct cli *cli, const struct bawn_plan *plan)
 	bawn_buf_puts(b, "\n");
 	if (plan->egress)
 		show_network(cli, plan->egress);
+	show_secrets(cli, plan);
 	heading(cli, "Limits");
 	show_limits(b, &plan->limits);
 }
@@ -402,6 +459,7 @@ static void json_plan(struct bawn_buf *b, const struct bawn_plan *plan)
 	}
 	bawn_buf_puts(b, "]");
 	json_egress(b, plan->egress);
+	json_secrets(b, plan);
 	json_limits(b, &plan->limits);
 }
 
@@ -582,7 +640,7 @@ const struct cli_cmd cli_cmd_explain = {
 	.about = "Takes the options of 'bawn run'. Runs nothing of the command, records nothing.\n"
 		 "Exit status: 0 if it would run, 125 or 126 if it would be refused.",
 	.words = "@command",
-	.opts = {cli_policy_opts, cli_call_opts, cli_common_opts},
+	.opts = {cli_policy_opts, cli_secret_opts, cli_call_opts, cli_common_opts},
 	.command = true,
 	.usage_status = BAWN_EXIT_REFUSED,
 	.failed_status = BAWN_EXIT_REFUSED,

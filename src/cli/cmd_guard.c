@@ -17,7 +17,7 @@ const struct cli_cmd cli_cmd_guard = {
 		"Exit status: the command's own; 124 timed out, 125 refused before anything ran,\n"
 		"126 blocked or not executable, 127 not found, 128+N killed by signal N.",
 	.words = "@command",
-	.opts = {cli_policy_opts, cli_call_opts, cli_result_opts, cli_common_opts},
+	.opts = {cli_policy_opts, cli_secret_opts, cli_call_opts, cli_result_opts, cli_common_opts},
 	.command = true,
 	.usage_status = BAWN_EXIT_REFUSED,
 	.failed_status = BAWN_EXIT_REFUSED,

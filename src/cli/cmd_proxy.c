@@ -227,6 +227,7 @@ static void print_json(struct bawn_buf *b, const struct bawn_egress_event *ev)
 		[BAWN_EGRESS_STATS] = "statistics",
 		[BAWN_EGRESS_DROPPED] = "dropped",
 		[BAWN_EGRESS_RELOADED] = "reloaded",
+		[BAWN_EGRESS_INJECTED] = "injected",
 		[BAWN_EGRESS_GONE] = "gone",
 	};
 
@@ -319,6 +320,7 @@ static void print_text(struct cli *cli, const struct bawn_egress_event *ev)
 			(unsigned long long)ev->n_blocked);
 		break;
 	case BAWN_EGRESS_RELOADED:
+	case BAWN_EGRESS_INJECTED:
 		cli_say(cli, ev->allowed ? "the rules were read again" : ev->reason);
 		break;
 	case BAWN_EGRESS_GONE:

@@ -28,6 +28,7 @@ const struct cli_cmd *const cli_verbs[] = {
 	&cli_cmd_audit,
 	&cli_cmd_box,
 	&cli_cmd_proxy,
+	&cli_cmd_secret,
 	&cli_cmd_completion,
 	&cli_cmd_help,
 	&cli_cmd_version,

@@ -143,6 +143,38 @@ const struct cli_opt cli_call_opts[] = {
 	{NULL},
 };
 
+const struct cli_opt cli_secret_opts[] = {
+	SETTING("secret", 0, "NAME[=VARIABLE]", NULL, "secrets.use",
+		"let it use a secret of the vault; may be repeated"),
+	AT("approve-secret", 0, CLI_LIST, "NAME", NULL, approved,
+		"approve the use of a secret beforehand"),
+	AT("skill", 0, CLI_TEXT, "NAME", NULL, skill, "skill it belongs to, for secrets"),
+	AT("trigger", 0, CLI_TEXT, "NAME", NULL, trigger, "what set it off, for secrets"),
+	AT("key-file", 0, CLI_TEXT, "FILE", "@file", key_file, "open the vault with this key file"),
+	AT("passphrase-fd", 0, CLI_TEXT, "N", NULL, passphrase_fd,
+		"read the vault's passphrase from descriptor N"),
+	{NULL},
+};
+
+static int approve(void *data, const char *question, struct bawn_error *err)
+{
+	(void)data;
+	return cli_ask_yes(question, err);
+}
+
+/* Only with --secret or a policy that uses some is any of it looked at. */
+static int secrets_input(struct cli *cli, struct bawn_secrets_input *ret, struct bawn_error *err)
+{
+	*ret = (struct bawn_secrets_input){
+		.has_key = true,
+		.approved = cli->approved.v,
+		.skill = cli->skill,
+		.trigger = cli->trigger,
+		.approve = approve,
+	};
+	return cli_vault_key(cli, NULL, &ret->key, err);
+}
+
 /*
  * The name of `path` relative to the workspace if it is at or below a name that is protected by
  * default, else NULL. Names that a policy protects on top of those stay protected.
@@ -203,12 +235,17 @@ int cli_policy_source(struct cli *cli, struct bawn_policy_source *ret, struct ba
 
 int cli_run_input(struct cli *cli, struct bawn_run_input *ret, struct bawn_error *err)
 {
+	struct bawn_secrets_input secrets;
 	struct bawn_policy_source source;
 	int r = cli_policy_source(cli, &source, err);
 
 	if (r < 0)
 		return r;
+	r = secrets_input(cli, &secrets, err);
+	if (r < 0)
+		return r;
 	*ret = (struct bawn_run_input){
+		.secrets = secrets,
 		.call = {.argv = cli->args.v,
 			.envp = cli->envp,
 			.workspace = source.workspace,

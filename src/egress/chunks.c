@@ -126,25 +126,43 @@ static bool step(struct bawn_http_chunks *c, uint8_t b)
 	return true;
 }
 
+int64_t bawn_http_chunks_next(struct bawn_http_chunks *c, const char *p, size_t len,
+	struct bawn_slice *ret_data, bool *ret_done)
+{
+	size_t i = 0;
+
+	*ret_data = (struct bawn_slice){p, 0};
+	while (i < len && c->state != DONE && c->state != BAD && c->state != DATA)
+		if (!step(c, (uint8_t)p[i++]))
+			c->state = BAD;
+	if (c->state == BAD)
+		return -EBADMSG;
+	if (c->state == DATA) {
+		size_t take = len - i < c->left ? len - i : (size_t)c->left;
+
+		*ret_data = (struct bawn_slice){p + i, take};
+		c->left -= take;
+		i += take;
+		if (!c->left)
+			c->state = DATA_CR;
+	}
+	*ret_done = c->state == DONE;
+	return (int64_t)i;
+}
+
 int64_t bawn_http_chunks_feed(struct bawn_http_chunks *c, const char *p, size_t len, bool *ret_done)
 {
 	size_t i = 0;
 
 	*ret_done = false;
-	while (i < len && c->state != DONE && c->state != BAD) {
-		if (c->state == DATA) {
-			size_t take = len - i < c->left ? len - i : (size_t)c->left;
+	while (i < len && c->state != DONE) {
+		struct bawn_slice data;
+		int64_t n = bawn_http_chunks_next(c, p + i, len - i, &data, ret_done);
 
-			c->left -= take;
-			i += take;
-			if (!c->left)
-				c->state = DATA_CR;
-		} else if (!step(c, (uint8_t)p[i++])) {
-			c->state = BAD;
-		}
+		if (n < 0)
+			return n;
+		i += (size_t)n;
 	}
-	if (c->state == BAD)
-		return -EBADMSG;
 	*ret_done = c->state == DONE;
 	return (int64_t)i;
 }

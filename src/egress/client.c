@@ -24,6 +24,7 @@
 #include "egress/control.h"
 
 #define PROGRAM    "bawn-egress"
+#define WITH_TLS   "bawn-egress-tls" /* the same with what bound hosts need, which costs time */
 #define READY_MS   10000
 #define SEND_MS    5000
 #define SOCKET_BUF (1 << 20)
@@ -34,6 +35,8 @@ struct bawn_egress {
 	bool gone, gone_told;
 	char *packet; /* BAWN_EGRESS_MSG_MAX + 1 bytes: the message being read */
 	size_t len, at;
+	char *ca;
+	bool has_secrets;
 };
 
 static const char *const mode_names[] = {
@@ -60,6 +63,38 @@ static const char *truth(bool v)
 	return v ? "true" : "false";
 }
 
+static void put_text(struct bawn_buf *b, const char *key, const char *text)
+{
+	bawn_buf_printf(b, "\"%s\":", key);
+	(void)bawn_buf_json(b, text, strlen(text));
+}
+
+static void put_secrets(struct bawn_buf *b, const struct bawn_egress_source *src)
+{
+	const char *roots = src->roots ? src->roots : secure_getenv("SSL_CERT_FILE");
+
+	bawn_buf_puts(b, ",\"secrets\":[");
+	for (size_t i = 0; i < src->n_secrets; i++) {
+		const struct bawn_egress_secret *s = &src->secrets[i];
+
+		bawn_buf_puts(b, i ? ",{" : "{");
+		put_text(b, "name", s->name);
+		bawn_buf_puts(b, ",");
+		put_text(b, "placeholder", s->placeholder);
+		bawn_buf_puts(b, ",");
+		put_text(b, "value", s->value);
+		put_list(b, "hosts", s->hosts);
+		if (s->headers && s->headers[0])
+			put_list(b, "headers", s->headers);
+		bawn_buf_puts(b, "}");
+	}
+	bawn_buf_puts(b, "]");
+	if (roots && *roots) {
+		bawn_buf_puts(b, ",");
+		put_text(b, "roots", roots);
+	}
+}
+
 static void put_config(struct bawn_buf *b, const struct bawn_egress_source *src, const char *token)
 {
 	bawn_buf_printf(b, "{\"config\":{\"mode\":\"%s\"", mode_names[src->mode]);
@@ -78,6 +113,8 @@ static void put_config(struct bawn_buf *b, const struct bawn_egress_source *src,
 	}
 	if (src->resolvers)
 		put_list(b, "resolver", src->resolvers);
+	if (src->n_secrets)
+		put_secrets(b, src);
 	bawn_buf_puts(b, "}}");
 }
 
@@ -130,15 +167,23 @@ static int send_message(
 static int send_config(struct bawn_egress *e, const struct bawn_egress_source *src,
 	const char *token, struct bawn_error *err)
 {
-	_cleanup_buf_ struct bawn_buf b = {.max = BAWN_EGRESS_MSG_MAX + 1};
+	/* of its full size at once: growing would leave copies of the secrets behind */
+	size_t cap = BAWN_EGRESS_MSG_MAX + 2;
+	_cleanup_buf_ struct bawn_buf b = {
+		.max = BAWN_EGRESS_MSG_MAX + 1, .data = malloc(cap), .cap = cap};
 	int r;
 
+	if (!b.data)
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	e->has_secrets |= src->n_secrets > 0;
 	put_config(&b, src, token);
 	if (b.failed || b.len > BAWN_EGRESS_MSG_MAX)
-		return bawn_fail(err, BAWN_ERR_POLICY, -E2BIG,
-			"the rules for hosts are longer than %d bytes", BAWN_EGRESS_MSG_MAX);
-	r = send_message(e, b.data, b.len, -1, err);
-	explicit_bzero(b.data, b.len); /* the token */
+		r = bawn_fail(err, BAWN_ERR_POLICY, -E2BIG,
+			"the rules for hosts%s are longer than %d bytes",
+			src->n_secrets ? " and the secrets" : "", BAWN_EGRESS_MSG_MAX);
+	else
+		r = send_message(e, b.data, b.len, -1, err);
+	explicit_bzero(b.data, b.len); /* the token and the secrets */
 	return r;
 }
 
@@ -207,13 +252,14 @@ int bawn_egress_spawn(const struct bawn_egress_source *src, const char *token,
 	char path[4096];
 	int sv[2] = {-1, -1};
 	struct bawn_egress *e;
-	int r = bawn_libexec_find(PROGRAM, path, sizeof(path));
+	const char *program = src->n_secrets ? WITH_TLS : PROGRAM;
+	int r = bawn_libexec_find(program, path, sizeof(path));
 
 	if (r < 0)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, r,
 			"'%s' is neither beside this program nor in '%s'; without it there is no "
 			"network",
-			PROGRAM, BAWN_LIBEXECDIR);
+			program, BAWN_LIBEXECDIR);
 	e = calloc(1, sizeof(*e));
 	if (e)
 		e->packet = malloc(BAWN_EGRESS_MSG_MAX + 1);
@@ -242,17 +288,6 @@ int bawn_egress_spawn(const struct bawn_egress_source *src, const char *token,
 	return 0;
 }
 
-int bawn_egress_listen(
-	struct bawn_egress *e, const char *kind, uint16_t port, int fd, struct bawn_error *err)
-{
-	char text[96];
-	int n = snprintf(text, sizeof(text), "{\"listen\":\"%s\",\"port\":%u}", kind, port);
-
-	if (n < 0 || (size_t)n >= sizeof(text))
-		return bawn_fail(err, BAWN_ERR_INTERNAL, -EINVAL, "no listener '%s'", kind);
-	return send_message(e, text, (size_t)n, fd, err);
-}
-
 static int send_word(struct bawn_egress *e, const char *word, struct bawn_error *err)
 {
 	char text[32];
@@ -264,7 +299,10 @@ static int send_word(struct bawn_egress *e, const char *word, struct bawn_error 
 int bawn_egress_reload(struct bawn_egress *e, const struct bawn_egress_source *src,
 	const char *token, struct bawn_error *err)
 {
-	return send_config(e, src, token, err);
+	struct bawn_egress_source rules = *src;
+
+	rules.n_secrets = 0; /* the door keeps those it has */
+	return send_config(e, &rules, token, err);
 }
 
 int bawn_egress_ask_stats(struct bawn_egress *e, bool stop, struct bawn_error *err)
@@ -288,7 +326,8 @@ static int next_object(struct bawn_egress *e, json_t **ret)
 
 		do
 			n = recv(e->fd, e->packet, BAWN_EGRESS_MSG_MAX, MSG_DONTWAIT);
-		while (n < 0 && errno == EINTR);
+		/* a reset is told once, before what it said last */
+		while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 		if (n < 0 && errno == EAGAIN)
 			return 0;
 		if (n <= 0)
@@ -310,26 +349,26 @@ static inline void cleanup_json_p(json_t **j)
 	json_decref(*j);
 }
 
-int bawn_egress_go(struct bawn_egress *e, struct bawn_error *err)
+/* Reads until it says `word`; what else it says before it is ready is kept or an error. */
+static int wait_word(struct bawn_egress *e, const char *word, struct bawn_error *err)
 {
 	int64_t end = bawn_now_ms() + READY_MS;
-	int r = send_word(e, "go", err);
 
-	/* What it sent before it went is more telling than that it went. */
-	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
-		return r;
 	for (;;) {
 		_cleanup_(cleanup_json_p) json_t *o = NULL;
-		const char *why;
+		const char *why, *ca;
+		int r = next_object(e, &o);
 
-		r = next_object(e, &o);
 		if (r < 0)
 			return bawn_fail(err, BAWN_ERR_BACKEND, r, "'%s' ended before it was ready",
 				PROGRAM);
 		why = json_string_value(json_object_get(o, "error"));
 		if (why)
 			return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "egress: %s", why);
-		if (json_is_true(json_object_get(o, "ready")))
+		ca = json_string_value(json_object_get(o, "ca"));
+		if (ca && !e->ca)
+			e->ca = strdup(ca);
+		if (json_object_get(o, word))
 			return 0;
 		if (o)
 			continue;
@@ -339,6 +378,44 @@ int bawn_egress_go(struct bawn_egress *e, struct bawn_error *err)
 			return bawn_fail(err, BAWN_ERR_BACKEND, r, "'%s' was not ready in %d s",
 				PROGRAM, READY_MS / 1000);
 	}
+}
+
+int bawn_egress_ca(struct bawn_egress *e, const char **ret_pem, struct bawn_error *err)
+{
+	int r = 0;
+
+	if (!e->has_secrets)
+		return bawn_fail(
+			err, BAWN_ERR_INTERNAL, -EINVAL, "a door without secrets has no authority");
+	if (!e->ca)
+		r = wait_word(e, "ca", err);
+	if (r >= 0 && !e->ca)
+		r = bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	if (r >= 0)
+		*ret_pem = e->ca;
+	return r;
+}
+
+int bawn_egress_listen(
+	struct bawn_egress *e, const char *kind, uint16_t port, int fd, struct bawn_error *err)
+{
+	char text[96];
+	int n = snprintf(text, sizeof(text), "{\"listen\":\"%s\",\"port\":%u}", kind, port);
+
+	if (n < 0 || (size_t)n >= sizeof(text))
+		return bawn_fail(err, BAWN_ERR_INTERNAL, -EINVAL, "no listener '%s'", kind);
+	n = send_message(e, text, (size_t)n, fd, err);
+	/* What it sent before it went is more telling than that it went. */
+	return n == -EPIPE || n == -ECONNRESET ? wait_word(e, "ready", err) : n;
+}
+
+int bawn_egress_go(struct bawn_egress *e, struct bawn_error *err)
+{
+	int r = send_word(e, "go", err);
+
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+		return r;
+	return wait_word(e, "ready", err);
 }
 
 static void copy(char *dst, size_t size, const json_t *o, const char *key)
@@ -382,6 +459,10 @@ static void read_event(const json_t *o, struct bawn_egress_event *ret)
 	} else if (json_object_get(o, "closed")) {
 		ret->kind = BAWN_EGRESS_CLOSED_CONN;
 		copy(ret->host, sizeof(ret->host), o, "closed");
+	} else if (json_object_get(o, "injected")) {
+		ret->kind = BAWN_EGRESS_INJECTED;
+		copy(ret->host, sizeof(ret->host), o, "injected");
+		copy(ret->rule, sizeof(ret->rule), o, "rule");
 	} else if (json_object_get(o, "host")) {
 		ret->kind = BAWN_EGRESS_HOST;
 		copy(ret->host, sizeof(ret->host), o, "host");
@@ -432,6 +513,7 @@ struct bawn_egress *bawn_egress_free(struct bawn_egress *e)
 		while (r < 0 && errno == EINTR);
 	}
 	free(e->packet);
+	free(e->ca);
 	free(e);
 	return NULL;
 }

@@ -131,6 +131,72 @@ static int read_budget(struct reading *r, const char *key, const json_t *v)
 	return json_is_integer(v) || !strcmp(key, "host_rate") ? 0 : -EINVAL;
 }
 
+/* The texts of a list, pointing into it; NULL-terminated. */
+static int read_texts(struct reading *r, const json_t *v, const char *const **ret)
+{
+	size_t n = json_array_size(v);
+	const char **list = bawn_arena_alloc(r->arena, (n + 1) * sizeof(*list));
+
+	if (!list || !json_is_array(v))
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *e = json_array_get(v, i);
+
+		list[i] = json_string_value(e);
+		if (!list[i] || strlen(list[i]) != json_string_length(e))
+			return -EINVAL;
+	}
+	list[n] = NULL;
+	*ret = list;
+	return 0;
+}
+
+static int read_secret(struct reading *r, const json_t *v, struct bawn_egress_secret *ret)
+{
+	const struct {
+		const char *name;
+		const char **at;
+	} texts[] = {
+		{"name", &ret->name}, {"placeholder", &ret->placeholder}, {"value", &ret->value}};
+	const json_t *headers = json_object_get(v, "headers");
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const json_t *e = json_object_get(v, texts[i].name);
+
+		*texts[i].at = json_string_value(e);
+		if (!*texts[i].at || strlen(*texts[i].at) != json_string_length(e))
+			return -EINVAL;
+	}
+	if (read_texts(r, json_object_get(v, "hosts"), &ret->hosts) < 0 ||
+		(headers && read_texts(r, headers, &ret->headers) < 0))
+		return -EINVAL;
+	return json_object_size(v) == (headers ? 5 : 4) ? 0 : -EINVAL;
+}
+
+/* The values are copied once, into memory of their own. */
+static int read_secrets(struct reading *r, const json_t *v, struct bawn_error *err)
+{
+	struct bawn_egress_secret all[BAWN_EGRESS_SECRETS_MAX] = {0};
+	size_t n = json_array_size(v);
+
+	if (!json_is_array(v) || n > BAWN_EGRESS_SECRETS_MAX)
+		return wrong(err, "secrets");
+	for (size_t i = 0; i < n; i++)
+		if (read_secret(r, json_array_get(v, i), &all[i]) < 0)
+			return wrong(err, "secrets");
+	return n ? bawn_secrets_new(all, n, &r->config->secrets, err) : 0;
+}
+
+static int read_roots(struct reading *r, const json_t *v)
+{
+	const char *s = json_string_value(v);
+
+	if (!s || !*s || strlen(s) != json_string_length(v))
+		return -EINVAL;
+	bawn_buf_puts(&r->config->roots, s);
+	return r->config->roots.failed;
+}
+
 static int read_key(struct reading *r, const char *key, const json_t *v, struct bawn_error *err)
 {
 	const struct {
@@ -142,6 +208,8 @@ static int read_key(struct reading *r, const char *key, const json_t *v, struct 
 
 	if (!strcmp(key, "mode"))
 		return read_mode(r, v, err);
+	if (!strcmp(key, "secrets"))
+		return read_secrets(r, v, err);
 	for (size_t i = 0; i < sizeof(bools) / sizeof(bools[0]); i++)
 		if (!strcmp(key, bools[i].name))
 			e = read_bool(v, bools[i].at);
@@ -157,6 +225,8 @@ static int read_key(struct reading *r, const char *key, const json_t *v, struct 
 		e = read_resolvers(r, v);
 	else if (!strcmp(key, "timeouts"))
 		e = read_timeouts(r, v);
+	else if (!strcmp(key, "roots"))
+		e = read_roots(r, v);
 	return e < 0 ? wrong(err, key) : 0;
 }
 
@@ -208,5 +278,7 @@ void door_config_done(struct door_config *c)
 {
 	c->rules = bawn_egress_rules_free(c->rules);
 	bawn_buf_done(&c->resolvers);
+	bawn_buf_done(&c->roots);
+	c->secrets = bawn_secrets_free(c->secrets);
 	explicit_bzero(c->token, sizeof(c->token));
 }

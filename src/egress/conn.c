@@ -215,7 +215,7 @@ static void on_client_writable(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	(void)fd;
-	if (c->phase == DOOR_RAW || c->phase == DOOR_HELLO)
+	if ((c->phase == DOOR_RAW || c->phase == DOOR_HELLO) && c->upstream.fd >= 0)
 		tunnel_pump(c, &c->down);
 	if (c->phase == DOOR_DEAD)
 		return;
@@ -269,14 +269,35 @@ static void side_assign(struct door_conn *c, struct door_side *s, int fd, event_
 	(void)event_assign(&s->wr, c->door->base, fd, EV_WRITE | EV_PERSIST, wr, c);
 }
 
+static int side_detach(struct door_side *s)
+{
+	if (s->fd >= 0) {
+		watch(&s->rd, &s->reading, false, NULL);
+		watch(&s->wr, &s->writing, false, NULL);
+	}
+	return TAKE_FD(s->fd);
+}
+
 static void side_close(struct door_side *s)
 {
-	if (s->fd < 0)
-		return;
-	watch(&s->rd, &s->reading, false, NULL);
-	watch(&s->wr, &s->writing, false, NULL);
-	(void)close(s->fd);
-	s->fd = -1;
+	int fd = side_detach(s);
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (s->end)
+		door_tls->release(TAKE_PTR(s->end), false);
+}
+
+void conn_swap_client(struct door_conn *c, int fd)
+{
+	(void)side_detach(&c->client);
+	side_assign(c, &c->client, fd, on_client_readable, on_client_writable);
+}
+
+void conn_detach_upstream(struct door_conn *c)
+{
+	c->door->n_upstreams -= c->upstream.fd >= 0;
+	(void)side_detach(&c->upstream);
 }
 
 static void drop_upstream(struct door_conn *c)
@@ -295,6 +316,7 @@ void conn_attach_upstream(struct door_conn *c, int fd)
 /* What belonged to the other side goes with it. */
 static void forget_upstream(struct door_conn *c)
 {
+	masked_done(c);
 	lane_done(&c->down);
 	block_free(c->up.head);
 	c->up.head = NULL;
@@ -319,6 +341,9 @@ void conn_close_upstream(struct door_conn *c)
 
 void conn_keep_upstream(struct door_conn *c)
 {
+	/* what a secret went through serves nobody else */
+	if (c->upstream.end || c->x.bound)
+		return;
 	if (c->upstream.fd < 0 || c->phase == DOOR_WAIT || c->down.len || c->down.eof ||
 		c->up.broken || lane_pending(&c->up))
 		return;
@@ -396,6 +421,8 @@ void conn_reset(struct door_conn *c)
 {
 	struct linger now = {.l_onoff = 1};
 
+	if (c->client.end)
+		door_tls->release(TAKE_PTR(c->client.end), true);
 	(void)setsockopt(c->client.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	conn_close(c);
 }
@@ -430,7 +457,9 @@ void conn_sweep(struct door *d)
 
 	pool_sweep(now);
 	listener_resume(d);
-	if (!d->n_conns && pool_empty()) {
+	if (d->n_endings)
+		door_tls->sweep(d, now);
+	if (!d->n_conns && !d->n_endings && pool_empty()) {
 		(void)event_del(&d->sweep_event);
 		d->sweeping = false;
 	}
@@ -461,4 +490,6 @@ void conn_free_dead(struct door *d)
 		LIST_REMOVE(c, link);
 		free(c);
 	}
+	if (d->secrets && door_tls)
+		door_tls->collect(d);
 }

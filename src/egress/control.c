@@ -41,14 +41,33 @@ static ssize_t receive(struct door *d, char *text, size_t size, int *ret_fd)
 	return n;
 }
 
+/* Once, before the sandbox: it needs files. The host waits for the certificate first. */
+static int take_secrets(struct door *d, struct door_config *c, struct bawn_error *err)
+{
+	if (!c->secrets)
+		return 0;
+	if (!door_tls)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -ENOTSUP, "this door has no TLS");
+	d->secrets = TAKE_PTR(c->secrets);
+	block_wipe_all();
+	return door_tls->start(d, c->roots.len ? c->roots.data : NULL, err);
+}
+
 /* Rules and budgets change for what comes; what is established stays. */
 static int take_config(struct door *d, json_t *json, struct bawn_error *err)
 {
 	struct door_config fresh = {0};
-	int r = door_config_parse(json, &fresh, err);
+	int r;
 
+	/* reading them takes what is not there any more in the sandbox */
+	if (d->config.rules && json_object_get(json, "secrets"))
+		return bawn_fail(err, BAWN_ERR_POLICY, -EINVAL,
+			"secrets are given once, when the door starts");
+	r = door_config_parse(json, &fresh, err);
 	if (r >= 0)
 		r = resolver_configure(d->resolver, &fresh, err);
+	if (r >= 0)
+		r = take_secrets(d, &fresh, err);
 	if (r < 0) {
 		door_config_done(&fresh);
 		return r;
@@ -125,7 +144,7 @@ void door_control_read(struct door *d)
 			return;
 		}
 		o = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, NULL);
-		explicit_bzero(text, (size_t)n); /* the token */
+		explicit_bzero(text, (size_t)n); /* the token and the secrets */
 		if (!o)
 			(void)bawn_fail(&err, BAWN_ERR_INTERNAL, -EPROTO, "not JSON");
 		if (!o || obey(d, o, &fd, &err) < 0) {

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * How bawn talks to the door, a process of its own (bawn-egress, beside bawn or in libexec). One
- * SOCK_SEQPACKET pair, descriptor 3 of the door. A message has at most BAWN_EGRESS_MSG_MAX bytes
- * and holds JSON objects, one per line (to the door: one per message):
+ * How bawn talks to the door, a process of its own (bawn-egress, with secrets bawn-egress-tls,
+ * beside bawn or in libexec). One SOCK_SEQPACKET pair, descriptor 3 of the door. A message has at
+ * most BAWN_EGRESS_MSG_MAX bytes and holds JSON objects, one per line (to the door: one per
+ * message):
  *
  *   to the door    {"config": {...}}    once, first; again = reload (connections stay)
  *                  {"listen": "proxy|capture|dns-udp|dns-tcp|loopback", "port": N}
@@ -12,13 +13,16 @@
  *                  {"go": true}         every listener was sent
  *                  {"stats": true}      answer "stats"
  *                  {"stop": true}       answer "stats" and exit
- *   from the door  {"ready": true}      the sandbox of the door is up and it accepts
+ *   from the door  {"ca": "PEM"}        with secrets: after the config, before ready
+ *                  {"ready": true}      the sandbox of the door is up and it accepts
  *                  {"reloaded": true}   the new rules are in force
  *                  {"error": "..."}     before ready: it exits; the network is gone, not open.
  *                                       For a reload: the old rules stay.
  *                  {"decision": "allow|deny", "way", "host", "port", "rule", "reason", "method"?,
  *                   "address"?}
  *                  {"closed": host, "port", "sent": N, "received": N, "ms": N}
+ *                  {"injected": host, "port", "rule": name of the secret}   once per request and
+ *                                       secret whose value went into a header
  *                  {"dropped": N}       decisions not sent because the reader was slow
  *                  {"host": name, "allowed", "blocked", "sent", "received"}   before "stats", each
  *                  {"stats": {"allowed", "blocked", "sent", "received", "connections"}}
@@ -27,7 +31,12 @@
  *
  * config: {"mode", "allow": [], "block": [], "ssrf", "block_private", "development",
  * "host_bytes"?, "host_rate"?, "token"?, "resolver"? ["addr:port"] (default: the host's),
- * "timeouts"? {"head", "idle", "dial", "resolve"} in milliseconds}. An unknown key is an error.
+ * "timeouts"? {"head", "idle", "dial", "resolve"} in milliseconds, "secrets"? [{"name",
+ * "placeholder", "value", "hosts": [], "headers"?: []}], "roots"? file}. An unknown key is an
+ * error. Secrets are given once: a reload does not name them and keeps those that are there.
+ *
+ * With secrets the door ends TLS of bound hosts itself. It makes an authority for that (P-256,
+ * valid for a day, only for the bound hosts), whose private key never leaves the process.
  *
  * "loopback" listeners: a connection to one is carried to 127.0.0.1:port of the host, nothing else.
  * "capture" listeners: SO_ORIGINAL_DST (or IP6T_SO_ORIGINAL_DST), else the socket's own address,
@@ -55,6 +64,9 @@ int bawn_egress_spawn(const struct bawn_egress_source *src, const char *token,
 /* `fd` is duplicated into the door; the caller keeps its own. */
 int bawn_egress_listen(
 	struct bawn_egress *e, const char *kind, uint16_t port, int fd, struct bawn_error *err);
+/* The certificate of the door's authority (PEM), which the confined programs must trust; waits for
+ * it (bounded). Only with secrets, and before bawn_egress_go(). The text lives as long as `e`. */
+int bawn_egress_ca(struct bawn_egress *e, const char **ret_pem, struct bawn_error *err);
 /* Tell it to go and wait (bounded) until it says it is ready. */
 int bawn_egress_go(struct bawn_egress *e, struct bawn_error *err);
 /* New rules for new requests; connections stay. The outcome comes as an event. */
@@ -74,6 +86,8 @@ struct bawn_egress_event {
 		BAWN_EGRESS_STATS,    /* of all; the last of an answer */
 		BAWN_EGRESS_DROPPED,  /* n_blocked decisions were not told */
 		BAWN_EGRESS_RELOADED, /* allowed: the new rules are in force; else reason */
+		BAWN_EGRESS_INJECTED, /* a header for host:port got the value of the secret `rule`
+				       */
 		BAWN_EGRESS_GONE
 	} kind; /* GONE: the door died; whatever runs has no network any more */
 	bool allowed;

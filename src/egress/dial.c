@@ -78,8 +78,31 @@ static void dial_done(struct door_conn *c)
 	c->up_host = c->host;
 	c->up_port = c->port;
 	dial_cancel(c);
+	if (c->ended) {
+		conn_wait(c, c->door->config.timeouts.dial);
+		if (!door_tls->connect(c))
+			conn_refuse(c, 503, "too many TLS connections");
+		return;
+	}
 	conn_wait(c, c->door->config.timeouts.idle);
 	conn_dialled(c);
+}
+
+void dial_secured(struct door_conn *c, int fd, const char *why)
+{
+	struct ending *end = TAKE_PTR(c->upstream.end);
+
+	if (fd < 0) {
+		c->upstream.end = end;
+		conn_deny(c, 502, "secrets", why);
+	} else {
+		conn_attach_upstream(c, fd);
+		c->upstream.end = end;
+		conn_wait(c, c->door->config.timeouts.idle);
+		conn_dialled(c);
+	}
+	if (c->phase != DOOR_DEAD)
+		conn_advance(c);
 }
 
 /* Near servers have answered when connect() returns. */
@@ -253,6 +276,10 @@ void dial_timeout(struct door_conn *c)
 		resolver_cancel(c->query);
 		c->query = NULL;
 		dial_failed(c, 504, "cannot resolve", "the resolver did not answer in time");
+		return;
+	}
+	if (!c->trial) { /* connected, and not yet in TLS */
+		conn_deny(c, 504, "secrets", "the server did not finish the TLS handshake in time");
 		return;
 	}
 	c->trial->last_errno = ETIMEDOUT;

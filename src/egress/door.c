@@ -143,6 +143,9 @@ struct door *door_free(struct door *d)
 	d->resolver = resolver_free(d->resolver);
 	d->names = names_free(d->names);
 	budget_free(d);
+	if (d->secrets)
+		door_tls->stop(d);
+	d->secrets = bawn_secrets_free(d->secrets);
 	door_config_done(&d->config);
 	bawn_own_addresses_free(&d->own);
 	bawn_buf_done(&d->report);

@@ -22,9 +22,11 @@
 #include "base/error.h"
 #include "egress/address.h"
 #include "egress/control.h"
+#include "egress/ending.h"
 #include "egress/host.h"
 #include "egress/http.h"
 #include "egress/rules.h"
+#include "egress/secret.h"
 
 /* A request head and what rewriting may add to it. The only size a buffer has. */
 #define DOOR_BLOCK         (BAWN_HTTP_HEAD_MAX + 2048)
@@ -68,6 +70,9 @@ struct door_config {
 	char token[256]; /* empty: none is asked for */
 	struct door_timeouts timeouts;
 	struct bawn_buf resolvers; /* "addr:port,addr:port" or empty */
+	/* of the first config; moved to the door */
+	struct bawn_secrets *secrets;
+	struct bawn_buf roots; /* a file or empty */
 };
 
 /* One host's statistics and budget (budget.c). */
@@ -104,6 +109,7 @@ struct door_side {
 	int fd; /* -1: none */
 	struct event rd, wr;
 	bool reading, writing;
+	struct ending *end; /* NULL: the descriptor is the socket itself */
 };
 
 enum door_phase {
@@ -148,6 +154,7 @@ struct door_exchange {
 	bool client_keep, up_keep;
 	bool websocket; /* an upgrade was passed on */
 	bool reused;    /* the upstream connection had served a request before */
+	bool bound;     /* to a host that secrets are bound to: masked.c */
 	size_t kept;    /* bytes of the request head, kept until the answer begins */
 };
 
@@ -159,6 +166,7 @@ struct door_conn {
 	struct door_lane up, down;
 	enum door_phase phase;
 	enum door_entry entry;
+	bool ended;            /* TLS ends here, on both sides */
 	bool pinned;           /* HTTP inside a tunnel: every request must be for `host` */
 	bool replied;          /* the tunnel was announced: from here on refusals are silent */
 	bool greeted;          /* SOCKS5: a method was chosen */
@@ -171,6 +179,7 @@ struct door_conn {
 	struct door_host *stats;
 	struct door_query *query; /* being resolved */
 	struct door_trial *trial;
+	struct door_cover *cover; /* of an answer that is masked */
 	struct door_exchange x;
 	int64_t started, deadline; /* of what is waited for now */
 };
@@ -188,13 +197,15 @@ struct door {
 	struct door_listener *listeners[DOOR_LISTENERS_MAX];
 	size_t n_listeners;
 	struct door_conns conns, dead;
-	unsigned n_conns, n_upstreams, max_sockets;
+	unsigned n_conns, n_upstreams, n_endings, max_sockets;
 	uint64_t allowed, blocked, sent, received, served;
 	struct door_host *hosts[1024]; /* buckets */
 	size_t n_hosts;
 	struct door_host *others; /* what no longer fits */
 	struct door_names *names;
 	struct door_resolver *resolver;
+	struct bawn_secrets *secrets; /* NULL: none, and then nothing of TLS is ever touched */
+	struct authority *authority;
 	struct bawn_buf report;
 	uint64_t dropped;
 	/* one at a time is parsed; too big for the stack of a callback */
@@ -221,6 +232,8 @@ void door_config_done(struct door_config *c);
 /* report.c: what the host is told; never blocks, never fails */
 void report_word(struct door *d, const char *word);
 void report_error(struct door *d, const char *text);
+void report_ca(struct door *d, const char *pem);
+void report_injected(struct door *d, const struct door_conn *c, const char *name);
 void report_decision(struct door *d, const struct bawn_egress_ask *ask,
 	const struct bawn_egress_answer *a, const char *address);
 void report_closed(struct door *d, const struct door_conn *c);
@@ -250,6 +263,10 @@ void conn_finish(struct door_conn *c);
 /* Close with a reset: what a captured connection sees as refusal. */
 void conn_reset(struct door_conn *c);
 void conn_wait(struct door_conn *c, int64_t ms);
+/* The client is reached through another descriptor from now on; the old one is not closed. */
+void conn_swap_client(struct door_conn *c, int fd);
+/* The same without another one. */
+void conn_detach_upstream(struct door_conn *c);
 /* Its source is waited for in another way from now on. */
 void conn_unwatch_source(struct door_side *s);
 void conn_sweep(struct door *d);
@@ -259,6 +276,7 @@ void conn_free_dead(struct door *d);
 /* lane.c: bytes */
 char *block_new(void);
 void block_free(char *p);
+void block_wipe_all(void); /* from now on they are wiped when given back */
 /* Read once; false: the source failed (a reset). End of file sets eof. */
 bool lane_fill(struct door_conn *c, struct door_lane *l, int fd);
 void lane_consume(struct door_lane *l, size_t n);
@@ -273,6 +291,9 @@ void lane_done(struct door_lane *l);
 void conn_refuse(struct door_conn *c, int status, const char *reason);
 /* The same for what is a decision: it is counted and reported, too. */
 void conn_deny(struct door_conn *c, int status, const char *rule, const char *why);
+/* Count and report it only; *ret (or NULL) is set to what was said. */
+void conn_note_denial(
+	struct door_conn *c, const char *rule, const char *why, struct bawn_egress_answer *ret);
 /* False, after a denial, when the host has used up its bytes or (`request`) its requests. */
 bool conn_within_budget(struct door_conn *c, bool request);
 
@@ -283,6 +304,8 @@ void dial_writable(struct door_conn *c);
 void dial_timeout(struct door_conn *c);
 void dial_cancel(struct door_conn *c);
 void conn_dialled(struct door_conn *c);
+/* The server proved who it is, and `fd` leads to it; or (-1) it did not. */
+void dial_secured(struct door_conn *c, int fd, const char *why);
 
 /* resolver.c: c-ares */
 int resolver_new(struct door *d, struct door_resolver **ret, struct bawn_error *err);
@@ -304,9 +327,18 @@ void forward_again(struct door_conn *c);
 void forward_talk(struct door_conn *c);
 bool forward_authorized(const struct door *d, const struct bawn_http_request *r);
 /* rewrite.c: heads without what is meant for this hop only; false when there is no room */
-bool rewrite_request(struct door_lane *l, const struct bawn_http_request *r, bool upgrade);
-bool rewrite_response(struct door_lane *l, const char *raw, const struct bawn_http_response *r,
-	const struct door_exchange *x);
+bool rewrite_request(struct door_conn *c, const struct bawn_http_request *r);
+bool rewrite_response(struct door_conn *c, const struct bawn_http_response *r);
+
+/* masked.c: answers of hosts that secrets are bound to */
+/* Why an answer cannot be looked into; NULL: it can. */
+const char *masked_objection(const struct door_conn *c, const struct bawn_http_response *r);
+bool masked_start(struct door_conn *c);
+/* As pass_body() of exchange.c, but everything that leaves went through the mask. */
+bool masked_body(struct door_conn *c);
+/* There was more of it than room. */
+bool masked_more(const struct door_conn *c);
+void masked_done(struct door_conn *c);
 
 /* socks_way.c, capture.c */
 void socks_step(struct door_conn *c);

@@ -14,6 +14,14 @@ static bool is(struct bawn_slice s, const char *word)
 	return s.n == strlen(word) && !strncasecmp(s.p, word, s.n);
 }
 
+static bool names_websocket(const struct bawn_http_request *r)
+{
+	for (size_t i = 0; i < r->n_headers; i++)
+		if (is(r->headers[i].name, "Upgrade") && is(r->headers[i].value, "websocket"))
+			return true;
+	return false;
+}
+
 /* An upgrade makes the rest of the connection a tunnel: only to WebSocket, and only where a rule
  * allows a tunnel (one with a method or a path does not). Else the wish is left out. */
 static bool wants_websocket(struct door_conn *c, const struct bawn_http_request *r)
@@ -23,12 +31,21 @@ static bool wants_websocket(struct door_conn *c, const struct bawn_http_request 
 
 	if (!r->upgrade || r->body != BAWN_BODY_NONE)
 		return false;
-	for (size_t i = 0; i < r->n_headers; i++)
-		if (is(r->headers[i].name, "Upgrade") && is(r->headers[i].value, "websocket")) {
-			bawn_egress_decide(c->door->config.rules, &ask, &a);
-			return a.allowed;
-		}
-	return false;
+	if (!names_websocket(r))
+		return false;
+	bawn_egress_decide(c->door->config.rules, &ask, &a);
+	return a.allowed;
+}
+
+/* What cannot be done at a host that secrets are bound to. */
+static const char *bound_objection(const struct bawn_http_request *r)
+{
+	if (is(r->method, "TRACE"))
+		return "TRACE sends back what it is sent, and secrets are bound to this host";
+	if (r->upgrade && names_websocket(r))
+		return "secrets are bound to this host, and they cannot be looked for in a "
+		       "WebSocket";
+	return NULL;
 }
 
 /* The head is parsed a second time when a connection had to be made first: nothing of the first
@@ -39,6 +56,7 @@ void forward_start(struct door_conn *c)
 	struct door_exchange *x = &c->x;
 	int status = 400;
 	bool reused = x->reused;
+	const char *why;
 
 	if (bawn_http_request_parse(c->up.in, c->up.len, r, &status, NULL) <= 0) {
 		conn_close(c);
@@ -53,8 +71,14 @@ void forward_start(struct door_conn *c)
 		.client_keep = r->keep_alive,
 		.reused = reused,
 	};
+	x->bound = bawn_secrets_bound(c->door->secrets, &c->host, c->port, c->ended);
+	why = x->bound ? bound_objection(r) : NULL;
+	if (why) {
+		conn_deny(c, 403, "secrets", why);
+		return;
+	}
 	x->websocket = wants_websocket(c, r);
-	if (!rewrite_request(&c->up, r, x->websocket)) {
+	if (!rewrite_request(c, r)) {
 		conn_refuse(c, 431, "the request head is too long");
 		return;
 	}
@@ -121,6 +145,25 @@ static void switch_protocols(struct door_conn *c)
 	c->phase = DOOR_RAW;
 }
 
+/* False, after a refusal, for an answer that cannot be passed on; `got` is what the parser said. */
+static bool answer_fits(
+	struct door_conn *c, const struct bawn_http_response *r, int got, char *why_not)
+{
+	const char *why;
+
+	if (got <= 0 || (r->status == 101 && !c->x.websocket) ||
+		(c->x.minor == 0 && r->body == BAWN_BODY_CHUNKED && !c->x.head_only)) {
+		if (c->x.bound) /* it may quote the server */
+			bawn_mask_text(c->door->secrets->mask, why_not, strlen(why_not));
+		conn_refuse(c, 502, got < 0 ? why_not : "the server's answer cannot be passed on");
+		return false;
+	}
+	why = c->x.bound ? masked_objection(c, r) : NULL;
+	if (why)
+		conn_deny(c, 502, "secrets", why);
+	return !why;
+}
+
 /* The head of the answer, if it is there. False: the connection ended or changed. */
 static bool answer_head(struct door_conn *c)
 {
@@ -141,18 +184,15 @@ static bool answer_head(struct door_conn *c)
 		return false;
 	lane_consume(&c->up, c->x.kept);
 	c->x.kept = 0;
-	if (got <= 0 || (r->status == 101 && !c->x.websocket) ||
-		(c->x.minor == 0 && r->body == BAWN_BODY_CHUNKED && !c->x.head_only)) {
-		conn_refuse(c, 502, got < 0 ? err.msg : "the server's answer cannot be passed on");
+	if (!answer_fits(c, r, got, err.msg))
 		return false;
-	}
 	if (r->status >= 200)
 		start_answer(c, r);
 	if (r->status < 200 && r->status != 101 && c->x.minor == 0) {
 		lane_consume(&c->down, r->head_len);
 		return true;
 	}
-	if (!rewrite_response(&c->down, c->down.in, r, &c->x)) {
+	if (!rewrite_response(c, r) || (c->x.bound && !masked_start(c))) {
 		conn_close(c);
 		return false;
 	}
@@ -169,6 +209,7 @@ static void talk_done(struct door_conn *c)
 {
 	struct door_exchange *x = &c->x;
 
+	masked_done(c);
 	if (!x->up_keep || !x->up_done || c->down.len || c->up.broken || c->down.eof)
 		conn_close_upstream(c);
 	if (!x->client_keep || !x->up_done) {
@@ -182,6 +223,29 @@ static void talk_done(struct door_conn *c)
 	}
 	c->phase = DOOR_HEAD;
 	conn_wait(c, c->up.len ? c->door->config.timeouts.head : c->door->config.timeouts.idle);
+}
+
+/* As much of the answer's body as there is and as the client takes. False: that was the end. */
+static bool pass_answer(struct door_conn *c)
+{
+	struct door_exchange *x = &c->x;
+	size_t before;
+
+	do {
+		before = c->down.len;
+		if (!x->down_done && !(x->bound ? masked_body(c)
+						: pass_body(&c->down, x->down_body, &x->down_left,
+							  &x->down_chunks, &x->down_done))) {
+			conn_reset(c);
+			return false;
+		}
+		if (!lane_flush(c, &c->down, c->client.fd)) {
+			conn_close(c);
+			return false;
+		}
+	} while (x->bound && !x->down_done && !lane_pending(&c->down) &&
+		 (c->down.len < before || masked_more(c)));
+	return true;
 }
 
 void forward_talk(struct door_conn *c)
@@ -203,16 +267,7 @@ void forward_talk(struct door_conn *c)
 	while (!x->down_started)
 		if (!answer_head(c))
 			return;
-	if (!x->down_done &&
-		!pass_body(&c->down, x->down_body, &x->down_left, &x->down_chunks, &x->down_done)) {
-		conn_reset(c);
-		return;
-	}
-	if (!lane_flush(c, &c->down, c->client.fd)) {
-		conn_close(c);
-		return;
-	}
-	if (lane_pending(&c->down))
+	if (!pass_answer(c) || lane_pending(&c->down))
 		return;
 	if (x->down_done)
 		talk_done(c);

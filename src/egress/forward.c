@@ -122,8 +122,11 @@ static bool same_upstream(const struct door_conn *c)
 /* Only for a request that can be sent again if the server closes meanwhile. */
 static bool take_pooled(struct door_conn *c)
 {
-	int fd = c->door->request.body == BAWN_BODY_NONE ? pool_take(&c->host, c->port) : -1;
+	int fd = -1;
 
+	/* what is pooled is not encrypted and not bound */
+	if (c->door->request.body == BAWN_BODY_NONE && !c->ended)
+		fd = pool_take(&c->host, c->port);
 	if (fd < 0)
 		return false;
 	conn_keep_upstream(c);

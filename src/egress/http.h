@@ -81,6 +81,10 @@ struct bawn_http_chunks {
 	unsigned state;
 	unsigned trailer;
 };
+/* Bytes used up to and including the next piece of data, which is *ret_data (empty: there is none
+ * in these); negative: refused. Trailers are passed over. */
+int64_t bawn_http_chunks_next(struct bawn_http_chunks *c, const char *p, size_t len,
+	struct bawn_slice *ret_data, bool *ret_done);
 /* Number of bytes that belong to the body (and may be passed on), *ret_done when it ended;
  * negative: refused. */
 int64_t bawn_http_chunks_feed(

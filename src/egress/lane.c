@@ -15,14 +15,22 @@
 /* Blocks that were given back, so that a busy door does not go through malloc for each read. */
 static char *kept[KEPT_MAX];
 static size_t n_kept;
+static bool wipe; /* they may have had secrets in them */
 
 char *block_new(void)
 {
 	return n_kept ? kept[--n_kept] : malloc(DOOR_BLOCK);
 }
 
+void block_wipe_all(void)
+{
+	wipe = true;
+}
+
 void block_free(char *p)
 {
+	if (p && wipe)
+		explicit_bzero(p, DOOR_BLOCK);
 	if (p && n_kept < KEPT_MAX)
 		kept[n_kept++] = p;
 	else

@@ -48,7 +48,8 @@ static void accept_some(struct door_listener *l)
 			pause_listener(l);
 		if (fd < 0)
 			return;
-		if (l->conns >= DOOR_CONNS_MAX || d->n_conns + d->n_upstreams >= d->max_sockets) {
+		if (l->conns >= DOOR_CONNS_MAX ||
+			d->n_conns + d->n_upstreams + 2 * d->n_endings >= d->max_sockets) {
 			struct linger now = {.l_onoff = 1};
 
 			(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));

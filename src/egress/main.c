@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 
 #include "egress/door.h"
@@ -16,6 +17,14 @@ static void usage(void)
 
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
 		_exit(3);
+}
+
+/* What the host sends goes through here once read: rules, and secrets with them. */
+static void wipe_free(void *p)
+{
+	if (p)
+		explicit_bzero(p, malloc_usable_size(p));
+	free(p);
 }
 
 int main(void)
@@ -33,6 +42,7 @@ int main(void)
 	}
 	(void)fcntl(BAWN_EGRESS_CONTROL_FD, F_SETFD, FD_CLOEXEC);
 	(void)signal(SIGPIPE, SIG_IGN);
+	json_set_alloc_funcs(malloc, wipe_free);
 	r = sandbox_before();
 	if (r == 0)
 		r = door_new(BAWN_EGRESS_CONTROL_FD, &d, &err);

@@ -106,7 +106,8 @@ void conn_refuse(struct door_conn *c, int status, const char *reason)
 	}
 }
 
-void conn_deny(struct door_conn *c, int status, const char *rule, const char *why)
+void conn_note_denial(
+	struct door_conn *c, const char *rule, const char *why, struct bawn_egress_answer *ret)
 {
 	struct bawn_egress_ask ask = {.way = door_way(c->entry), .host = &c->host, .port = c->port};
 	struct bawn_egress_answer a = {0};
@@ -121,6 +122,15 @@ void conn_deny(struct door_conn *c, int status, const char *rule, const char *wh
 	if (c->host.text[0])
 		budget_blocked(c->door, &c->host);
 	report_decision(c->door, &ask, &a, NULL);
+	if (ret)
+		*ret = a;
+}
+
+void conn_deny(struct door_conn *c, int status, const char *rule, const char *why)
+{
+	struct bawn_egress_answer a = {0};
+
+	conn_note_denial(c, rule, why, &a);
 	conn_refuse(c, status, a.reason);
 }
 

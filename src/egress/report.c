@@ -40,11 +40,33 @@ void report_word(struct door *d, const char *word)
 	bawn_buf_printf(&d->report, "{\"%s\":true}\n", word);
 }
 
-void report_error(struct door *d, const char *text)
+static void report_text(struct door *d, const char *key, const char *text)
 {
-	bawn_buf_puts(&d->report, "{\"error\":");
+	bawn_buf_printf(&d->report, "{\"%s\":", key);
 	(void)bawn_buf_json(&d->report, text, strlen(text));
 	bawn_buf_puts(&d->report, "}\n");
+}
+
+void report_error(struct door *d, const char *text)
+{
+	report_text(d, "error", text);
+}
+
+void report_ca(struct door *d, const char *pem)
+{
+	report_text(d, "ca", pem);
+}
+
+void report_injected(struct door *d, const struct door_conn *c, const char *name)
+{
+	struct bawn_buf *b = &d->report;
+
+	if (!room(d))
+		return;
+	bawn_buf_printf(b, "{\"port\":%u", c->port);
+	put_text(b, "injected", c->host.text);
+	put_text(b, "rule", name);
+	bawn_buf_puts(b, "}\n");
 }
 
 void report_decision(struct door *d, const struct bawn_egress_ask *ask,

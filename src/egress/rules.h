@@ -41,6 +41,24 @@ enum bawn_egress_way {
 
 struct bawn_egress_rules; /* immutable once compiled */
 
+/*
+ * A secret that stays outside: the box knows `placeholder`, the door puts `value` in its place in
+ * the named headers of requests to the named hosts, and nowhere else. A binding opens nothing: the
+ * host must be allowed by the rules as well.
+ */
+struct bawn_egress_secret {
+	const char *name;        /* [A-Za-z_][A-Za-z0-9_]{0,63} */
+	const char *placeholder; /* 16 to 255 printable characters without blanks */
+	const char *value;       /* 1 to 8192 bytes of printable ASCII */
+	const char *const
+		*hosts; /* NULL-terminated, at least one: HOST[:PORT] as in a rule, a name,
+			 * `*.x`, `.x` or an address; 443 if no port is named. Port 80 means
+			 * plain HTTP, every other one TLS. */
+	const char *const *headers; /* NULL-terminated; NULL or empty: authorization */
+};
+#define BAWN_EGRESS_SECRETS_MAX      32
+#define BAWN_EGRESS_SECRET_BYTES_MAX 32768 /* of all values together */
+
 struct bawn_egress_source {
 	enum bawn_egress_mode mode;
 	const char *const *allow; /* NULL-terminated or NULL */
@@ -52,6 +70,10 @@ struct bawn_egress_source {
 	/* Not rules, but part of what the door is told; bawn_egress_rules_compile ignores them. */
 	bool development;             /* the door adds bawn_egress_development_hosts() to `allow` */
 	const char *const *resolvers; /* "addr:port", NULL-terminated; NULL: the host's */
+	const struct bawn_egress_secret *secrets;
+	size_t n_secrets;
+	const char *roots; /* PEM file: who may vouch for bound hosts; NULL: $SSL_CERT_FILE of this
+			    * process, else the host's store */
 };
 
 struct bawn_egress_ask {

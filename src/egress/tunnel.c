@@ -65,11 +65,16 @@ static void pipe_give(struct door_lane *l)
 	l->pipe = (struct door_lane_pipe){{-1, -1}};
 }
 
+static bool is_bound(const struct door_conn *c)
+{
+	return bawn_secrets_bound(c->door->secrets, &c->host, c->port, true);
+}
+
 /* Requests are decided one by one where they can be read; then a tunnel as such need not be
  * allowed, but the host must be in reach of some rule. */
 static bool reads_http(const struct door_conn *c)
 {
-	return c->port == 80;
+	return c->port == 80 || is_bound(c);
 }
 
 /* Does the rule name this very host, and not a pattern or a block that it lies in? */
@@ -138,7 +143,7 @@ void tunnel_start(struct door_conn *c)
 	if (c->entry == DOOR_BY_LOOPBACK) {
 		c->up.ok = c->up.len;
 		c->phase = DOOR_RAW;
-	} else if (reads_http(c)) {
+	} else if (c->port == 80) {
 		c->pinned = true;
 		c->phase = DOOR_HEAD;
 	} else {
@@ -183,6 +188,19 @@ static const char *hello_objection(const struct door_conn *c, const struct bawn_
 	return "the TLS client names no host (SNI), so the host cannot be checked";
 }
 
+/* Requests inside are read and decided like any other; the server is dialled for the first. */
+static void end_tls(struct door_conn *c)
+{
+	if (!door_tls->accept(c)) {
+		conn_deny(c, 503, "secrets", "too many TLS connections");
+		return;
+	}
+	c->pinned = true;
+	c->ended = true;
+	c->phase = DOOR_HEAD;
+	conn_wait(c, c->door->config.timeouts.head);
+}
+
 static void check_hello(struct door_conn *c)
 {
 	struct bawn_hello h = {0};
@@ -198,6 +216,10 @@ static void check_hello(struct door_conn *c)
 		conn_deny(c, 403, "tls", why);
 		return;
 	}
+	if (is_bound(c)) {
+		end_tls(c);
+		return;
+	}
 	c->up.ok = c->up.len;
 	c->phase = DOOR_RAW;
 	conn_wait(c, c->door->config.timeouts.idle);
@@ -207,16 +229,18 @@ void tunnel_check(struct door_conn *c)
 {
 	int http;
 
+	if (lane_pending(&c->down) && c->upstream.fd < 0)
+		return; /* the announcement goes out in the clear */
 	if (!c->up.len) {
 		if (c->up.eof) {
-			if (c->port == 443)
+			if (c->port == 443 || is_bound(c))
 				conn_close(c);
 			else
 				c->phase = DOOR_RAW; /* it only listens */
 		}
 		return;
 	}
-	if (c->port == 443 || c->up.in[0] == TLS_RECORD) {
+	if (c->port == 443 || c->up.in[0] == TLS_RECORD || is_bound(c)) {
 		check_hello(c);
 		return;
 	}

@@ -41,7 +41,8 @@ static enum bawn_egress_mode mode_of(enum bawn_netmode mode)
 }
 
 int bawn_door_open(struct bawn_arena *a, const struct bawn_egress_plan *plan,
-	struct bawn_door **ret, struct bawn_error *err)
+	const struct bawn_egress_secret *secrets, size_t n_secrets, struct bawn_door **ret,
+	struct bawn_error *err)
 {
 	struct bawn_door *d = bawn_new(a, struct bawn_door, 1);
 	struct bawn_egress_source src = {.mode = mode_of(plan->mode),
@@ -50,7 +51,9 @@ int bawn_door_open(struct bawn_arena *a, const struct bawn_egress_plan *plan,
 		.development = plan->development,
 		.ssrf = plan->ssrf && !HOLE("ssrf"),
 		.block_private = plan->block_private && !HOLE("ssrf"),
-		.host_bytes = plan->host_bytes};
+		.host_bytes = plan->host_bytes,
+		.secrets = secrets,
+		.n_secrets = n_secrets};
 
 	if (!d)
 		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
@@ -68,6 +71,11 @@ int bawn_door_open(struct bawn_arena *a, const struct bawn_egress_plan *plan,
 		return r;
 	*ret = d;
 	return 0;
+}
+
+int bawn_door_ca(struct bawn_door *d, const char **ret, struct bawn_error *err)
+{
+	return bawn_egress_ca(d->e, ret, err);
 }
 
 int bawn_door_hand(struct bawn_door *d, struct bawn_instance *in, struct bawn_error *err)
@@ -146,6 +154,9 @@ static void take(struct bawn_door *d, const struct bawn_egress_event *ev, struct
 		n->sent = ev->sent;
 		n->received = ev->received;
 		d->ended = true;
+		break;
+	case BAWN_EGRESS_INJECTED:
+		record(d, ev);
 		break;
 	case BAWN_EGRESS_DROPPED:
 		n->unrecorded += ev->n_blocked;

@@ -9,13 +9,17 @@
 
 #include "audit/audit.h"
 #include "backend/backend.h"
+#include "egress/control.h"
 #include "result/result.h"
 
 struct bawn_door;
 
-/* Start it for what the plan says; returns at once. */
+/* Start it for what the plan says; returns at once. With secrets, bawn_door_ca() is needed. */
 int bawn_door_open(struct bawn_arena *a, const struct bawn_egress_plan *plan,
-	struct bawn_door **ret, struct bawn_error *err);
+	const struct bawn_egress_secret *secrets, size_t n_secrets, struct bawn_door **ret,
+	struct bawn_error *err);
+/* The certificate of its authority, PEM. */
+int bawn_door_ca(struct bawn_door *d, const char **ret, struct bawn_error *err);
 /* Hand it the instance's listeners and wait until it accepts. */
 int bawn_door_hand(struct bawn_door *d, struct bawn_instance *in, struct bawn_error *err);
 /* Its events, for the supervisor: every decision goes into the log, denials into the outcome. */

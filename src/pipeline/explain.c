@@ -15,7 +15,8 @@ static const char *detail_of(struct bawn_arena *a, const struct bawn_result *r, 
 static const char *by_of(const struct bawn_run *x, unsigned i)
 {
 	if (i == BAWN_CTLI_SECRETS)
-		return "inspection of output";
+		return x->authorities ? "egress proxy, inspection of output"
+				      : "inspection of output";
 	return x->instance ? bawn_instance_by(x->instance, i) : "";
 }
 
@@ -46,11 +47,14 @@ int bawn_pipeline_explain(
 	*ret = (struct bawn_explanation){0};
 	e = bawn_run_understand(&x);
 	if (e >= 0)
+		e = bawn_run_grant(&x, false);
+	if (e >= 0)
 		e = bawn_run_judge(&x, bawn_run_wall(&x));
 	fill_rows(&x, ret);
 	x.vetting = bawn_vetting_drop(x.vetting);
 	x.instance = bawn_instance_free(x.instance);
 	x.door = bawn_door_free(x.door);
+	x.granted = bawn_granted_free(x.granted);
 	bawn_stdio_done(&x.stdio);
 	if (ret->result.plan)
 		bawn_run_note(&ret->result, ret->result.plan->note);

@@ -45,6 +45,7 @@ static int begin(struct bawn_output_filter *f, int stream, struct bawn_error *er
 			.name = stream == 1 ? "standard output" : "standard error"},
 		.leaks_by_policy = true,
 		.tame_escapes = f->tame[stream - 1],
+		.secrets = f->secrets,
 	};
 	int r = bawn_inspector_new(f->p, &f->inspector[stream - 1], err);
 
@@ -102,17 +103,18 @@ int bawn_output_filter_check(const struct bawn_policy *p, struct bawn_error *err
 }
 
 bool bawn_output_filter_init(struct bawn_output_filter *f, struct bawn_arena *a,
-	const struct bawn_policy *p, const struct bawn_outlets *o,
+	const struct bawn_policy *p, const char *const *secrets, const struct bawn_outlets *o,
 	struct bawn_output_findings *found)
 {
 	*f = (struct bawn_output_filter){
 		.ops = {feed, f},
 		.a = a,
 		.p = p,
+		.secrets = secrets,
 		.tame = {is_read(p, o->out_fd, o->out), is_read(p, o->err_fd, o->err)},
 		.found = found,
 	};
-	return p->out_scan || bawn_output_filter_guards_secrets(p) ||
+	return secrets || p->out_scan || bawn_output_filter_guards_secrets(p) ||
 	       p->out_escapes == BAWN_ESC_TAME;
 }
 

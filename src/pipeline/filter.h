@@ -25,7 +25,8 @@ struct bawn_output_filter {
 	struct bawn_filter ops; /* for bawn_outlets */
 	struct bawn_arena *a;   /* of the run */
 	const struct bawn_policy *p;
-	bool tame[2]; /* per stream: somebody's terminal or a model reads it */
+	const char *const *secrets; /* values that must not leave; NULL: none */
+	bool tame[2];               /* per stream: somebody's terminal or a model reads it */
 	struct bawn_inspector *inspector[2];
 	struct bawn_output_findings *found;
 };
@@ -36,6 +37,6 @@ bool bawn_output_filter_guards_secrets(const struct bawn_policy *p);
 int bawn_output_filter_check(const struct bawn_policy *p, struct bawn_error *err);
 /* False when the policy wants no looking: then ops is not to be used. */
 bool bawn_output_filter_init(struct bawn_output_filter *f, struct bawn_arena *a,
-	const struct bawn_policy *p, const struct bawn_outlets *o,
+	const struct bawn_policy *p, const char *const *secrets, const struct bawn_outlets *o,
 	struct bawn_output_findings *found);
 void bawn_output_filter_done(struct bawn_output_filter *f);

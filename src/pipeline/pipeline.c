@@ -138,7 +138,8 @@ static int supervise(struct bawn_run *x)
 
 	if (!found)
 		return bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
-	if (bawn_output_filter_init(&filter, x->a, r->policy, &o, found))
+	if (bawn_output_filter_init(
+		    &filter, x->a, r->policy, bawn_granted_values(x->granted), &o, found))
 		o.filter = &filter.ops;
 	if (x->door)
 		o.watch = bawn_door_watch(x->door, x->audit, r);
@@ -156,8 +157,10 @@ static int execute(struct bawn_run *x)
 {
 	struct bawn_result *r = x->r;
 	struct bawn_error audit_err = {0};
-	int e = bawn_record_start(x->audit, r, &r->error);
+	int e = bawn_granted_record(x->granted, x->audit, r->call->run_id, &r->error);
 
+	if (e >= 0)
+		e = bawn_record_start(x->audit, r, &r->error);
 	if (e < 0)
 		return bawn_error_wrap(&r->error, "nothing was run");
 	r->started = true;
@@ -165,6 +168,8 @@ static int execute(struct bawn_run *x)
 	note_network(x);
 	x->instance = bawn_instance_free(x->instance);
 	bawn_run_note(r, r->plan->note);
+	bawn_run_note(r, bawn_granted_warning(x->a, x->granted));
+	bawn_run_note(r, bawn_granted_short(x->a, x->granted));
 	if (!(r->enforced & BAWN_CTL_SYSCALLS))
 		bawn_run_note(r, "the command was NOT CONFINED: no wall stood around it");
 	if (bawn_record_end(x->audit, r, &audit_err) < 0)
@@ -204,11 +209,26 @@ static int refused(struct bawn_run *x, int e)
 	return e;
 }
 
+int bawn_run_grant(struct bawn_run *x, bool values)
+{
+	struct bawn_result *r = x->r;
+
+	x->vault = bawn_vault_files(x->a, r->policy, &x->in->secrets);
+	if (!x->vault)
+		return bawn_fail(&r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
+	return bawn_granted_make(x->a, r->policy, &x->in->secrets, values, &x->granted, &r->error);
+}
+
 /* The wall goes up while the call is looked at. */
 static int confine(struct bawn_run *x)
 {
 	int e = open_audit(x);
 
+	/* nobody is asked to approve what is forbidden anyway */
+	if (e >= 0 && !x->judged && x->r->policy->sec_use.n)
+		e = bawn_run_judge(x, 0);
+	if (e >= 0)
+		e = bawn_run_grant(x, true);
 	if (e >= 0)
 		e = bawn_run_wall(x);
 	if (!x->judged)
@@ -222,6 +242,9 @@ static int guard(struct bawn_run *x)
 	struct bawn_result *r = x->r;
 	int e = bawn_run_judge(x, 0);
 
+	/* without a wall there is no door that could keep secrets outside */
+	if (e >= 0 && r->policy->sec_use.n)
+		r->passed = false;
 	if (e >= 0 && !r->passed)
 		e = bawn_policy_for_tool(x->a, r->policy, r->call->tool, &r->policy, &r->error);
 	if (e < 0 || !r->passed)
@@ -245,6 +268,7 @@ int bawn_pipeline_run(
 	x.vetting = bawn_vetting_drop(x.vetting);
 	bawn_stdio_done(&x.stdio);
 	x.door = bawn_door_free(x.door);
+	x.granted = bawn_granted_free(x.granted);
 	(void)bawn_audit_free(x.audit);
 	return e;
 }

@@ -7,7 +7,19 @@
 #include "call/call.h"
 #include "policy/policy.h"
 #include "result/result.h"
+#include "secrets/secrets.h"
 #include "supervise/supervise.h"
+
+/* What a call that uses secrets (secrets.use) says about itself, and who can be asked. */
+struct bawn_secrets_input {
+	struct bawn_vault_key key;   /* zeros: nobody to ask, only the keyring or the policy's file */
+	bool has_key;                /* `key` counts */
+	const char *const *approved; /* these may be used; NULL-terminated or NULL. Never a policy's */
+	const char *skill, *trigger; /* what the call is part of, or NULL */
+	/* 1 yes, 0 no, negative: there is nobody. NULL: nobody either. */
+	int (*approve)(void *data, const char *question, struct bawn_error *err);
+	void *data;
+};
 
 struct bawn_run_input {
 	struct bawn_call_input call;
@@ -16,6 +28,7 @@ struct bawn_run_input {
 	const char *session_dir;   /* where sessions are remembered; NULL for the usual place */
 	const char *box, *box_dir; /* the container of a box to run in, and its private directory,
 				      or NULL */
+	struct bawn_secrets_input secrets;
 	bool pty;
 	int stdin_fd; /* -1: no input */
 	struct bawn_outlets outlets;

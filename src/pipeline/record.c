@@ -96,11 +96,28 @@ int bawn_record_start(struct bawn_audit *au, const struct bawn_result *r, struct
 	return append(au, &b, err);
 }
 
+/* A request got the value of a secret. */
+static int record_injection(struct bawn_audit *au, const struct bawn_result *r,
+	const struct bawn_egress_event *ev, struct bawn_error *err)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+
+	bawn_record_text(&b, "event", "secret");
+	bawn_record_text(&b, "action", "inject");
+	bawn_record_text(&b, "run", r->call->run_id);
+	bawn_record_text(&b, "name", ev->rule);
+	bawn_record_text(&b, "host", ev->host);
+	bawn_buf_printf(&b, ",\"port\":%u", ev->port);
+	return append(au, &b, err);
+}
+
 int bawn_record_network(struct bawn_audit *au, const struct bawn_result *r,
 	const struct bawn_egress_event *ev, struct bawn_error *err)
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
 
+	if (ev->kind == BAWN_EGRESS_INJECTED)
+		return record_injection(au, r, ev, err);
 	bawn_record_text(&b, "event", "network");
 	bawn_record_text(&b, "run", r->call->run_id);
 	bawn_record_text(&b, "decision", ev->allowed ? "allow" : "deny");

@@ -8,6 +8,7 @@
 #include "pipeline/choose.h"
 #include "pipeline/door.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/secrets.h"
 #include "pipeline/vet.h"
 
 struct bawn_run {
@@ -20,6 +21,9 @@ struct bawn_run {
 	struct bawn_door *door;
 	struct bawn_stdio stdio;
 	const char *own[3]; /* the audit log and its head */
+	struct bawn_granted *granted;
+	const char *const *vault; /* files that no run can read */
+	const char *authorities;  /* with a door that knows secrets */
 	struct bawn_tool_use use;
 	struct bawn_subject subject;
 	struct bawn_vetting *vetting; /* the call is looked at while its wall goes up */
@@ -53,6 +57,10 @@ int bawn_run_judge(struct bawn_run *x, int wall);
 
 /* The first candidate begins while the call is looked at and its plan is made. */
 int bawn_run_begin(struct bawn_run *x);
+
+/* The secrets that the policy says this run uses; with `values`, for a run that is to take place.
+ */
+int bawn_run_grant(struct bawn_run *x, bool values);
 
 /*
  * plan → backend: the first candidate that meets every demanded control. Says in the result which

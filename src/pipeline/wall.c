@@ -36,10 +36,13 @@ static int make_plan(struct bawn_run *x, const struct bawn_backend *be)
 		.box = x->in->box,
 		.box_dir = x->in->box_dir,
 		.pty = x->in->pty,
-		.own = x->own};
+		.own = x->own,
+		.vault = x->vault,
+		.authorities = x->authorities};
 	struct bawn_result *r = x->r;
 	int e;
 
+	o.secrets = bawn_granted_plan(x->granted, &o.n_secrets);
 	r->backend = be->name;
 	r->level = bawn_level_name(be->level);
 	e = bawn_plan_make(x->a, r->policy, r->call, &r->verdict, &o, &r->plan, &r->error);
@@ -93,7 +96,7 @@ static int put_up(struct bawn_run *x, const struct bawn_backend *be)
 
 	/* the door starts while the wall goes up */
 	if (r->plan->egress && !x->door)
-		e = bawn_door_open(x->a, r->plan->egress, &x->door, &r->error);
+		e = bawn_door_open(x->a, r->plan->egress, NULL, 0, &x->door, &r->error);
 	if (e >= 0)
 		e = bawn_stdio_open(&x->stdio, r->plan, x->in->stdin_fd, &r->error);
 	if (e >= 0)
@@ -126,7 +129,7 @@ static int try_backend(struct bawn_run *x, const struct bawn_backend *be)
 	if (e < 0)
 		return e;
 	r->enforced = x->instance->enforced;
-	if (bawn_output_filter_guards_secrets(r->policy)) {
+	if (bawn_output_filter_guards_secrets(r->policy) || x->granted) {
 		r->demanded |= BAWN_CTL_SECRETS;
 		r->enforced |= BAWN_CTL_SECRETS;
 	}
@@ -310,12 +313,40 @@ int bawn_run_begin(struct bawn_run *x)
 	return 0;
 }
 
+/*
+ * A door that knows secrets comes first: its authority's certificate is part of the plan. Once it
+ * runs it is the door of whatever backend is taken.
+ */
+static int open_door(struct bawn_run *x)
+{
+	const struct bawn_egress_plan *plan = NULL;
+	const struct bawn_egress_secret *secrets;
+	const char *ca = NULL;
+	struct bawn_error *err = &x->r->error;
+	size_t n = 0;
+	int e;
+
+	secrets = bawn_granted_door(x->granted, &n);
+	if (!n)
+		return 0;
+	e = bawn_plan_egress(x->a, x->r->policy, &plan, err);
+	if (e >= 0 && !plan)
+		e = bawn_fail(err, BAWN_ERR_PLAN, -ENETDOWN, "there is no network for the secrets");
+	if (e >= 0)
+		e = bawn_door_open(x->a, plan, secrets, n, &x->door, err);
+	if (e >= 0)
+		e = bawn_door_ca(x->door, &ca, err);
+	return e < 0 ? e : bawn_authorities(x->a, ca, &x->authorities, err);
+}
+
 int bawn_run_wall(struct bawn_run *x)
 {
 	struct bawn_result *r = x->r;
 	struct bawn_choices *c;
 	int e = x->choices ? 0 : bawn_run_begin(x);
 
+	if (e >= 0)
+		e = open_door(x);
 	if (e < 0)
 		return e;
 	c = x->choices;

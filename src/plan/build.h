@@ -16,7 +16,10 @@ struct plan_builder {
 	size_t mounts_cap, guards_cap;
 	struct bawn_strlist protect, deny, no_exec, writable;
 	struct bawn_git git;
-	const char *const *own; /* further files that must not change */
+	const char *const *own;   /* further files that must not change */
+	const char *const *vault; /* nor be read */
+	const char *authorities;  /* PEM or NULL */
+	const char *ca_file;      /* where it is inside; NULL without */
 	const char *backend;    /* its name */
 	const char *home;       /* as the command sees it */
 	bool workspace_writable;
@@ -46,6 +49,14 @@ int plan_make_egress(struct plan_builder *b, struct bawn_error *err);
 /* Calls `put` with each variable that leads programs to the door. 0 or -ENOMEM. */
 int plan_proxy_env(
 	const struct plan_builder *b, void (*put)(void *, const char *, const char *), void *data);
+
+/* secrets.c: what of the vault's secrets enters, and who vouches for bound hosts. */
+int plan_make_secrets(struct plan_builder *b, struct bawn_error *err);
+/* Calls `put` with each variable that belongs to them. 0 or -ENOMEM. */
+int plan_secret_env(
+	const struct plan_builder *b, void (*put)(void *, const char *, const char *), void *data);
+/* Is this variable one that holds a secret or stands for one? */
+bool plan_is_secret_env(const struct bawn_plan *plan, const char *assignment);
 
 /* command.c: environment and program. */
 int plan_make_env(struct plan_builder *b, struct bawn_error *err);

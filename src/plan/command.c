@@ -116,7 +116,7 @@ static void take_callers(struct plan_builder *b, struct env *e)
 	}
 }
 
-static void put_proxy(void *data, const char *name, const char *value)
+static void put_variable(void *data, const char *name, const char *value)
 {
 	env_put(data, name, value);
 }
@@ -132,10 +132,13 @@ int plan_make_env(struct plan_builder *b, struct bawn_error *err)
 	env_put(&e, "PWD", b->plan->cwd);
 	env_put(&e, "TMPDIR", b->plan->tier == BAWN_TIER_LANDLOCK ? b->home : "/tmp");
 	env_put(&e, "BAWN_SANDBOX", b->backend);
-	if (plan_proxy_env(b, put_proxy, &e) < 0)
+	if (plan_proxy_env(b, put_variable, &e) < 0)
 		e.failed = -ENOMEM;
 	for (size_t i = 0; i < b->p->env_set.n; i++)
 		env_put(&e, b->p->env_set.v[i].key, b->p->env_set.v[i].value);
+	/* last: a variable of the same name must not turn up in the place of a secret */
+	if (plan_secret_env(b, put_variable, &e) < 0)
+		e.failed = -ENOMEM;
 	if (e.failed)
 		return bawn_fail(err, BAWN_ERR_PLAN, e.failed, "out of memory");
 	b->plan->envp = e.list.v;

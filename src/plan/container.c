@@ -52,6 +52,9 @@ static int check_elsewhere(struct plan_builder *b, const struct bawn_mount_entry
 			(bawn_path_under(src, deny) || bawn_path_under(deny, src)))
 			return overlap(m, deny, "the denied path", err);
 	}
+	for (const char *const *v = b->vault; v && *v; v++)
+		if (bawn_path_under(*v, src))
+			return overlap(m, *v, "the vault's", err);
 	return check_patterns(b, m, src, err);
 }
 

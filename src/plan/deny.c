@@ -129,6 +129,12 @@ int plan_make_deny(struct plan_builder *b, struct bawn_error *err)
 			return err && err->kind ? r
 						: bawn_fail(err, BAWN_ERR_PLAN, r, "out of memory");
 	}
+	for (const char *const *v = b->vault; v && *v; v++) {
+		int r = hide(b, *v, err);
+
+		if (r < 0)
+			return r;
+	}
 	return hide_globs(b, &globs, err);
 }
 

@@ -61,24 +61,25 @@ static int add_resolver(struct plan_builder *b, struct bawn_error *err)
 		err);
 }
 
-int plan_make_egress(struct plan_builder *b, struct bawn_error *err)
+int bawn_plan_egress(struct bawn_arena *a, const struct bawn_policy *p,
+	const struct bawn_egress_plan **ret, struct bawn_error *err)
 {
-	const struct bawn_policy *p = b->p;
 	struct bawn_egress_plan *e;
 
+	*ret = NULL;
 	if (!plan_needs_door(p))
 		return 0;
 	if (is_relayed(p, BAWN_DNS_PORT))
 		return bawn_fail(err, BAWN_ERR_PLAN, -EADDRINUSE,
 			"network.loopback_ports: %d is the resolver's inside; it cannot be passed through in network.mode '%s'",
 			BAWN_DNS_PORT, bawn_enum_name("netmode", p->net_mode));
-	e = bawn_new(b->a, struct bawn_egress_plan, 1);
+	e = bawn_new(a, struct bawn_egress_plan, 1);
 	if (!e)
 		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
 	*e = (struct bawn_egress_plan){
 		.mode = p->net_mode,
-		.allow = texts_of(b->a, &p->net_allow_hosts),
-		.block = texts_of(b->a, &p->net_block_hosts),
+		.allow = texts_of(a, &p->net_allow_hosts),
+		.block = texts_of(a, &p->net_block_hosts),
 		.development = p->net_development,
 		.ssrf = p->ssrf_enabled,
 		.block_private = p->ssrf_private,
@@ -89,8 +90,15 @@ int plan_make_egress(struct plan_builder *b, struct bawn_error *err)
 	e->capture_port = free_port(p, (uint16_t)(e->proxy_port + 1));
 	if (!e->allow || !e->block)
 		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
-	b->plan->egress = e;
-	return add_resolver(b, err);
+	*ret = e;
+	return 0;
+}
+
+int plan_make_egress(struct plan_builder *b, struct bawn_error *err)
+{
+	int r = bawn_plan_egress(b->a, b->p, &b->plan->egress, err);
+
+	return r == 0 && b->plan->egress ? add_resolver(b, err) : r;
 }
 
 int plan_proxy_env(

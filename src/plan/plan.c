@@ -42,16 +42,12 @@ static uint32_t demanded(const struct plan_builder *b)
 	d |= BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE | BAWN_CTL_IPC | BAWN_CTL_PROC |
 	     BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED | BAWN_CTL_PRIVILEGE | demanded_network(p) |
 	     demanded_limits(p);
-	if (p->fs_deny.n)
+	if (p->fs_deny.n || b->deny.n)
 		d |= BAWN_CTL_FS_DENY;
 	if (p->fs_deny_exec.n)
 		d |= BAWN_CTL_FS_EXEC;
 	if (b->plan->n_guards || b->protect.n)
 		d |= BAWN_CTL_FS_PROTECT;
-	/* looking for leaks is the pipeline's own; this is about secrets that a backend would hand
-	 * in */
-	if (*p->sec_injection && strcmp(p->sec_injection, "host-boundary") != 0)
-		d |= BAWN_CTL_SECRETS;
 	return d;
 }
 
@@ -183,12 +179,14 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 {
 	static int (*const parts[])(struct plan_builder *, struct bawn_error *) = {plan_make_mounts,
 		plan_make_container, plan_make_protect, plan_make_deny, plan_make_no_exec,
-		plan_make_nodes, plan_make_egress, plan_sort_mounts, list_writable, take_settings,
+		plan_make_nodes, plan_make_egress, plan_make_secrets, plan_sort_mounts, list_writable, take_settings,
 		plan_make_env, plan_make_exe};
 	struct plan_builder b = {.a = a,
 		.p = p,
 		.c = c,
 		.own = o->own,
+		.vault = o->vault,
+		.authorities = o->authorities,
 		.backend = o->backend,
 		.container = o->image == BAWN_IMAGE_CONTAINER,
 		.plan = bawn_new(a, struct bawn_plan, 1)};
@@ -204,6 +202,8 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 	b.plan->backend.box = o->box;
 	b.plan->backend.box_dir = o->box_dir ? o->box_dir : "";
 	b.plan->pty = o->pty;
+	b.plan->secrets = o->secrets;
+	b.plan->n_secrets = o->n_secrets;
 	b.plan->hostname = "bawn";
 	b.plan->workspace = c->workspace;
 	b.plan->cwd = p->fs_mode == BAWN_FS_DENY ? "/" : c->cwd;

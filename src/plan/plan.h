@@ -102,6 +102,23 @@ struct bawn_backend_options {
 	const char *seatbelt_profile; /* "strict", "moderate" or a path */
 };
 
+/* A secret that this run gets, by one of three ways. */
+enum bawn_secret_way {
+	BAWN_SECRET_BOUNDARY, /* a variable with a placeholder; the door knows the value */
+	BAWN_SECRET_VARIABLE, /* a variable with the value */
+	BAWN_SECRET_FILE,     /* a file with the value; <variable>_FILE says where */
+};
+
+struct bawn_plan_secret {
+	const char *name, *env;
+	enum bawn_secret_way way;
+	const char *text;         /* placeholder or value: never printed */
+	const char *const *hosts; /* NULL-terminated; whom it is bound to */
+};
+
+#define BAWN_SECRET_DIR "/run/bawn/secrets"
+#define BAWN_CA_FILE    "/run/bawn/ca.pem"
+
 struct bawn_plan {
 	const struct bawn_policy *policy; /* for the record only */
 	const struct bawn_call *call;
@@ -132,6 +149,8 @@ struct bawn_plan {
 	const uint16_t *loopback_ports;
 	size_t n_loopback_ports;
 	const struct bawn_egress_plan *egress; /* NULL: no network beyond the sandbox */
+	const struct bawn_plan_secret *secrets;
+	size_t n_secrets;
 	bool net_closed;                       /* not even a loopback of its own */
 	bool unix_open;                        /* some host sockets are granted */
 	const char *const
@@ -151,7 +170,17 @@ struct bawn_plan_options {
 	bool pty;
 	const char *const
 		*own; /* files of ours that the command must not change; NULL-terminated or NULL */
+	const char *const *vault; /* and those that it must not even read: the same */
+	const struct bawn_plan_secret *secrets;
+	size_t n_secrets;
+	const char *authorities; /* PEM: who vouches for hosts, the door's among them. NULL without
+				    BAWN_SECRET_BOUNDARY */
 };
+
+/* The network part of a plan alone, for a door that must start before the rest is known. NULL in
+ * *ret if there is to be no network. */
+int bawn_plan_egress(struct bawn_arena *a, const struct bawn_policy *p,
+	const struct bawn_egress_plan **ret, struct bawn_error *err);
 
 int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_call *c,
 	const struct bawn_verdict *v, const struct bawn_plan_options *o,

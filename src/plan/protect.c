@@ -209,6 +209,16 @@ static int protect_ours(struct plan_builder *b, struct bawn_error *err)
 	return r;
 }
 
+/* That nobody puts a vault of his own there; what is there is hidden. */
+static int protect_vault(struct plan_builder *b, struct bawn_error *err)
+{
+	int r = 0;
+
+	for (const char *const *v = b->vault; r == 0 && v && *v; v++)
+		r = protect_one(b, *v, "vault", err);
+	return r;
+}
+
 /* A workspace that is the home: what a shell runs at its next start is configuration, too. */
 static int protect_home(struct plan_builder *b, struct bawn_error *err)
 {
@@ -232,10 +242,10 @@ static int protect_home(struct plan_builder *b, struct bawn_error *err)
 
 int plan_make_protect(struct plan_builder *b, struct bawn_error *err)
 {
-	int r = 0;
+	int r = protect_vault(b, err);
 
-	if (!b->workspace_writable)
-		return 0;
+	if (r < 0 || !b->workspace_writable)
+		return r;
 	for (size_t i = 0; r == 0 && i < b->p->fs_protect.n; i++) {
 		const char *name = b->p->fs_protect.v[i].text;
 		const char *path = bawn_path_join(b->a, b->c->workspace, name);

@@ -110,6 +110,20 @@ static int set_enum(const struct bawn_context *c, struct bawn_draft *d, const st
 	return 0;
 }
 
+/* A path of the user's own: not relative to a workspace, which has no say in it. */
+static int key_path(const struct bawn_context *c, const char **text, const struct bawn_origin *from)
+{
+	const char *raw = *text;
+
+	if (!strncmp(raw, "~/", 2) && c->home)
+		*text = bawn_arena_printf(c->a, "%s%s", c->home, raw + 1);
+	else if (*raw && *raw != '/')
+		return bawn_bad(c, from, -EINVAL,
+			"bad path '%s', expected an absolute one or one below ~/",
+			bawn_quote(c->a, raw));
+	return *text ? 0 : bawn_oom(c);
+}
+
 static int set_str(const struct bawn_context *c, struct bawn_draft *d, const struct bawn_field *f,
 	const char *text, const struct bawn_origin *from)
 {
@@ -125,6 +139,11 @@ static int set_str(const struct bawn_context *c, struct bawn_draft *d, const str
 		return bawn_bad(c, from, -EINVAL,
 			"bad value '%s' for '%s', expected one of host-boundary, environment, file-mount",
 			bawn_quote(c->a, text), f->key);
+	if (i == BAWN_F_sec_encryption && *text && strcmp(text, "aes-256-gcm") != 0)
+		return bawn_bad(c, from, -EINVAL, "bad value '%s' for '%s', expected aes-256-gcm",
+			bawn_quote(c->a, text), f->key);
+	if (i == BAWN_F_sec_key_file && key_path(c, &text, from) < 0)
+		return -EINVAL;
 	*(const char **)bawn_member_mut(&d->v, f) = text;
 	return 0;
 }

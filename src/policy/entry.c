@@ -248,6 +248,22 @@ bool bawn_env_name(const char *name)
 	return !*name;
 }
 
+/* NAME or NAME=VARIABLE */
+static int secret_text(const struct bawn_context *c, struct bawn_item *item)
+{
+	const char *eq = strchr(item->raw, '=');
+	const char *name =
+		eq ? bawn_arena_strndup(c->a, item->raw, (size_t)(eq - item->raw)) : item->raw;
+
+	if (!name)
+		return bawn_oom(c);
+	if (!bawn_env_name(name) || (eq && !bawn_env_name(eq + 1)))
+		return bawn_bad(c, &item->from, -EINVAL,
+			"bad secret '%s', expected NAME or NAME=VARIABLE",
+			bawn_quote(c->a, item->raw));
+	return 0;
+}
+
 static int word_text(
 	const struct bawn_context *c, const struct bawn_field *f, struct bawn_item *item)
 {
@@ -256,6 +272,8 @@ static int word_text(
 	item->text = raw;
 	if (!*raw || strchr(raw, '\n'))
 		return bawn_bad(c, &item->from, -EINVAL, "expected one word or line");
+	if (bawn_field_index(f) == BAWN_F_sec_use)
+		return secret_text(c, item);
 	if (bawn_field_index(f) != BAWN_F_env_pass)
 		return 0;
 	for (const char *p = raw; *p; p++)

@@ -167,6 +167,14 @@ static bool text_within(const struct bawn_field *f, const char *in, const char *
 	}
 }
 
+/* The same secret, whatever the variable. */
+static bool same_secret(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "=");
+
+	return n == strcspn(b, "=") && !strncmp(a, b, n);
+}
+
 static bool item_within(const struct bawn_context *c, const struct bawn_policy *p,
 	const struct bawn_field *f, const struct bawn_item *item)
 {
@@ -175,7 +183,9 @@ static bool item_within(const struct bawn_context *c, const struct bawn_policy *
 	if (bawn_field_index(f) == BAWN_F_fs_system)
 		return system_within(c, item->text, above);
 	for (size_t i = 0; i < above->n; i++)
-		if (text_within(f, item->text, above->v[i].text))
+		if (bawn_field_index(f) == BAWN_F_sec_use
+				? same_secret(item->text, above->v[i].text)
+				: text_within(f, item->text, above->v[i].text))
 			return true;
 	return granted_anyway(c, p, f, item->text);
 }

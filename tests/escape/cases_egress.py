@@ -533,11 +533,6 @@ def _(t):
     raise Skip("needs the vault")
 
 
-@egress(80, "secrets are not inside", "secrets")
-def _(t):
-    raise Skip("needs the vault")
-
-
 @egress(82, "the private key of the door's own authority", "secrets")
 def _(t):
     raise Skip("TLS is passed through: there is no authority of its own; needs the vault")

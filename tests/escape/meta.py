@@ -39,6 +39,8 @@ HOLES = {
     "redirect": ("native", (63,)),
     "rules": ("native", (64, 67)),
     "ssrf": ("native", (70,)),
+    "placeholder": ("native", (80,)),
+    "leaks": ("native", (80,)),
 }
 
 # What has no limit any more is not let loose beside others.

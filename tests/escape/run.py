@@ -34,6 +34,7 @@ import cases_ipc    # noqa: F401
 import cases_life   # noqa: F401
 import cases_egress  # noqa: F401
 import cases_container  # noqa: F401
+import cases_secret  # noqa: F401
 import cases_wasm
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "egress", "e2e"))
@@ -63,7 +64,7 @@ class Suite:
         self.probe = self.take(args.probe, "probe")
         self.bawn = None if self.outside_only else self.take(args.bawn, "bawn")
         for up in (".", ".."):  # the program with holes lies in another directory
-            for name in ("bawn-egress", "bawn-inside"):
+            for name in ("bawn-egress", "bawn-egress-tls", "bawn-inside", "bawn-vault"):
                 path = os.path.join(os.path.dirname(args.bawn or ""), up, name)
                 if os.path.exists(path):
                     self.take(path, name)

@@ -41,6 +41,9 @@ enum bawn_leak_action bawn_leak_action(const struct bawn_policy *p, const struct
 	enum bawn_leak_action best = BAWN_LEAK_WARN;
 	bool named = false;
 
+	/* a secret of the vault is no guess: a warning would come too late */
+	if (!strcmp(f->detector, "registered"))
+		return p && p->sec_action == BAWN_LEAK_BLOCK ? BAWN_LEAK_BLOCK : BAWN_LEAK_REDACT;
 	/* what is not even suspicious is reported and no more */
 	if (f->confidence < (p ? p->thr_suspicious : 0.30))
 		return BAWN_LEAK_WARN;

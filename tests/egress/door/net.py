@@ -37,10 +37,10 @@ def enter():
     os.execvpe("unshare", [*line, sys.executable, "-B", *sys.argv], env)
 
 
-def program():
-    """bawn-egress is beside bawn."""
+def program(name="bawn-egress"):
+    """The door is beside bawn."""
     bawn = os.environ.get("BAWN") or HERE.parents[2] / "build/bawn"
-    return str(pathlib.Path(bawn).resolve().parent / "bawn-egress")
+    return str(pathlib.Path(bawn).resolve().parent / name)
 
 
 def sh(text):
@@ -54,10 +54,11 @@ class World:
         cert = self.dir / "cert.pem"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                         "-keyout", str(cert), "-out", str(self.dir / "crt"), "-subj", "/CN=test", "-days", "30",
-                        "-addext", "subjectAltName=DNS:a.test,DNS:*.test,IP:93.184.215.14"],
+                        "-addext", "subjectAltName=DNS:a.test,DNS:*.test,DNS:*.w.test,IP:93.184.215.14"],
                        check=True, capture_output=True)
         with open(cert, "ab") as f:
             f.write((self.dir / "crt").read_bytes())
+        self.make_past_certificate(cert)
         ready, go = os.pipe(), os.pipe()
         script = ("ip link set lo up; while ! ip link set v1 up 2>/dev/null; do sleep 0.01; done; "
                   "ip addr add 198.51.100.2/24 dev v1; "
@@ -75,6 +76,21 @@ class World:
            "ip -6 addr add fd99::1/64 dev v0 nodad; ip route add default via 198.51.100.2; "
            "ip -6 route add default via fd99::2")
         assert self.process.stdout.readline() == "ready\n"
+
+    def make_past_certificate(self, cert):
+        """The same key with a certificate of long ago, for who trusts it."""
+        past, conf = pathlib.Path(str(cert) + ".past"), self.dir / "past.conf"
+        conf.write_text("[ca]\ndefault_ca=d\n[d]\ndatabase=%s/index\nserial=%s/serial\nnew_certs_dir=%s\ndefault_md=sha256\n"
+                        "policy=p\ncopy_extensions=copy\n[p]\ncommonName=supplied\n" % ((self.dir,) * 3))
+        (self.dir / "index").write_text("")
+        (self.dir / "serial").write_text("01\n")
+        subprocess.run(["openssl", "req", "-new", "-key", str(cert), "-subj", "/CN=past", "-out", str(self.dir / "csr"),
+                        "-addext", "subjectAltName=DNS:*.w.test"], check=True, capture_output=True)
+        subprocess.run(["openssl", "ca", "-batch", "-config", str(conf), "-selfsign", "-keyfile", str(cert), "-in",
+                        str(self.dir / "csr"), "-out", str(self.dir / "past.crt"), "-notext", "-startdate", "20200101000000Z",
+                        "-enddate", "20200201000000Z"], check=True, capture_output=True)
+        past.write_bytes(cert.read_bytes().split(b"-----BEGIN CERTIFICATE")[0] + (self.dir / "past.crt").read_bytes())
+        (self.dir / "roots").write_bytes((self.dir / "crt").read_bytes() + (self.dir / "past.crt").read_bytes())
 
     def tell(self, what="tell"):
         s = socket.create_connection(("198.51.100.2", 9000), timeout=WAIT)
@@ -118,11 +134,12 @@ class Door:
     def __init__(self, program, listen=("proxy",), **config):
         self.config = {"mode": "allowlist", "allow": [], "resolver": ["93.184.215.53:53"], **config}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.control, self.events, self.ports = ours, [], {}
+        self.control, self.events, self.ports, self.said = ours, [], {}, b""
         self.process = start(program, theirs)
         theirs.close()
         ours.settimeout(WAIT)
         self.send({"config": self.config})
+        self.ca = self.wait("ca")["ca"] if self.config.get("secrets") else None
         for item in listen:
             kind, port, addr = (item, 0, "127.0.0.1") if isinstance(item, str) else item
             s = listener(port if kind != "loopback" else 0, addr,
@@ -141,11 +158,18 @@ class Door:
     def send(self, message, passed=None):
         data = [json.dumps(message).encode()]
         extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [passed.fileno()]))] if passed else []
-        self.control.sendmsg(data, extra)
+        try:
+            self.control.sendmsg(data, extra)
+        except (BrokenPipeError, ConnectionResetError):  # what it said before it went is more telling
+            self.wait("nothing")
 
     def pull(self, timeout=0.0):
         while select.select([self.control], [], [], timeout)[0]:
-            data = self.control.recv(65536)
+            try:
+                data = self.control.recv(65536)
+            except ConnectionResetError:  # told once, before what it said last
+                continue
+            self.said += data
             if not data:
                 self.events.append({"gone": True})
                 return

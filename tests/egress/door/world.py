@@ -4,11 +4,17 @@
 Started as a process by net.py. Tells on a side door (port 9000 of its end of the link) what it was asked.
 """
 import asyncio
+import base64
+import gzip
 import json
+import logging
+import os
 import socket
 import ssl
 import struct
 import sys
+import urllib.parse
+import warnings
 
 MAIN, SECOND, MAIN6, DNS = "93.184.215.14", "93.184.215.15", "2606:2800:21f::14", "93.184.215.53"
 LINK = "198.51.100.2"
@@ -87,6 +93,8 @@ async def read_request(r):
     headers = [tuple(x.split(": ", 1)) for x in lines[1:] if x]
     h = {k.lower(): v for k, v in headers}
     seen["http"].append({"line": lines[0], "headers": headers})
+    if method == "PRI":
+        raise ValueError("HTTP/2")
     if h.get("expect") == "100-continue":
         return method, path, h, None
     return method, path, h, await read_body(r, h)
@@ -128,12 +136,71 @@ CLOSING = {
 }
 
 
+def written(text, way, before):
+    """A text as servers write it, with so many bytes in front."""
+    data = b"x" * before + text
+    return {"raw": lambda: data, "base64": lambda: base64.b64encode(data),
+            "base64url": lambda: base64.urlsafe_b64encode(data), "hex": lambda: data.hex().encode(),
+            "HEX": lambda: data.hex().upper().encode(),
+            "url": lambda: urllib.parse.quote(data, safe="").encode(),
+            "percent": lambda: b"".join(b"%%%02x" % x for x in data),
+            "json": lambda: json.dumps({"got": data.decode()}).replace("/", "\\/").encode()}[way]()
+
+
+async def mirror(w, query, h, body):
+    """Sends back a header or the body: ?from= &as= &before= &at= &cut= &gzip="""
+    q = dict(urllib.parse.parse_qsl(query))
+    text = body if q.get("from") == "body" else h.get(q.get("from", "authorization"), "").encode()
+    data = written(text, q.get("as", "raw"), int(q.get("before", 0)))
+    at, cut, more, status, last = q.get("at", "body"), int(q.get("cut", 0)), "", "200 OK", "\r\n"
+    line = data.decode()
+    if at == "early":
+        w.write(f"HTTP/1.1 103 Early Hints\r\nLink: <{line}>\r\n\r\n".encode())
+    elif at == "reason":
+        status = "200 " + line
+    elif at == "location":
+        status, more = "302 Found", f"Location: https://other.w.test/?t={line}\r\n"
+    elif at == "cookie":
+        more = f"Set-Cookie: session={line}; Secure\r\n"
+    elif at == "name":
+        more = f"X-{line}: 1\r\n"
+    elif at == "trailer":
+        last, cut = f"X-Last: {line}\r\n\r\n", 7
+    if at not in ("body", "close"):
+        data = b"it is elsewhere"
+    if q.get("gzip"):
+        data, more = gzip.compress(data), more + f"Content-Encoding: {q['gzip']}\r\n"
+    if at == "close":
+        w.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + data)
+    elif not cut:
+        w.write(plain(data, more, status))
+    else:
+        w.write(f"HTTP/1.1 {status}\r\nTransfer-Encoding: chunked\r\n{more}\r\n".encode())
+        for i in range(0, len(data), cut):
+            piece = data[i:i + cut]
+            w.write(b"%x\r\n" % len(piece) + piece + b"\r\n")
+            await w.drain()
+        w.write(b"0\r\n" + last.encode())
+
+
+def git(path, h):
+    """A repository for those who know the password."""
+    if h.get("authorization") != "Basic " + base64.b64encode(b"user:the real t0ken/+=").decode():
+        return plain(b"who?", 'WWW-Authenticate: Basic realm="git"\r\n', "401 Unauthorized")
+    name = os.path.join(os.environ.get("BAWN_TEST_GIT", ""), os.path.normpath(path[5:]).lstrip("/."))
+    try:
+        with open(name, "rb") as f:
+            return plain(f.read())
+    except OSError:
+        return plain(b"no such file", "", "404 Not Found")
+
+
 async def http(r, w):
     seen["connections"] += 1
     try:
         while True:
             method, path, h, body = await read_request(r)
-            path = path.split("?")[0]
+            path, _, query = path.partition("?")
             if body is None:
                 w.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                 body = await read_body(r, h)
@@ -142,6 +209,12 @@ async def http(r, w):
             elif path in CLOSING:
                 w.write(CLOSING[path])
                 break
+            elif path == "/mirror":
+                await mirror(w, query, h, body)
+                if "at=close" in query:
+                    break
+            elif path.startswith("/git/"):
+                w.write(git(path, h))
             elif path == "/echo":
                 w.write(plain(body, "X-Method: " + method + "\r\n"))
             elif path == "/once":  # promises to stay, and goes
@@ -152,7 +225,7 @@ async def http(r, w):
             elif path.startswith("/big/"):
                 n = int(path[5:])
                 w.write(f"HTTP/1.1 200 OK\r\nContent-Length: {n}\r\n\r\n".encode())
-                while n:
+                while n and not w.is_closing():
                     w.write(b"x" * min(n, 65536))
                     n -= min(n, 65536)
                     await w.drain()
@@ -185,6 +258,21 @@ async def echo(r, w):
     w.close()
 
 
+async def stall(r, w):
+    await asyncio.sleep(60)
+    w.close()
+
+
+async def cut_off(r, w):
+    """An answer until the end of the connection, which then ends without a word."""
+    await r.readuntil(b"\r\n\r\n")
+    w.write(b"HTTP/1.1 200 OK\r\n\r\nhalf of")
+    await w.drain()
+    await asyncio.sleep(0.1)
+    w.get_extra_info("socket")
+    w.transport.abort()
+
+
 async def sink(r, w):
     try:
         while await r.read(1 << 20):
@@ -208,6 +296,18 @@ async def main(cert):
     loop = asyncio.get_running_loop()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(cert)
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    warnings.simplefilter("ignore", DeprecationWarning)  # of TLS 1.1
+    old = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    old.load_cert_chain(cert)
+    old.set_ciphers("ALL:@SECLEVEL=0")
+    old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+    past = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    past.load_cert_chain(cert + ".past")
+    await asyncio.start_server(http, MAIN, 4431, ssl=old)
+    await asyncio.start_server(http, MAIN, 4432, ssl=past)
+    await asyncio.start_server(stall, MAIN, 4433)
+    await asyncio.start_server(cut_off, MAIN, 4434, ssl=tls)
     await loop.create_datagram_endpoint(Udp, local_addr=(DNS, 53))
     for addr in (MAIN, SECOND, MAIN6):
         await asyncio.start_server(http, addr, 80, backlog=4096)

@@ -648,6 +648,7 @@ class Suite:
         self.user = (54321, 54321)
         self.bawn = self.bin + "/bawn"
         for src, dst in ((bawn, self.bawn), (os.path.join(os.path.dirname(bawn), "bawn-egress"), self.bin + "/bawn-egress"),
+                         (os.path.join(os.path.dirname(bawn), "bawn-egress-tls"), self.bin + "/bawn-egress-tls"),
                          (client, self.bin + "/client")):
             if not os.path.exists(src):
                 sys.exit(f"Bail out! no program at '{src}': set $BAWN and $EGRESS_CLIENT")

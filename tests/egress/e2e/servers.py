@@ -181,9 +181,12 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         n = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(n) if n else b""
         self.log(who="http", at=at[0], port=at[1], host=self.headers.get("Host"), method=self.command, path=self.path,
-                 tls=isinstance(self.connection, ssl.SSLSocket), body=len(body))
+                 tls=isinstance(self.connection, ssl.SSLSocket), body=len(body), headers=str(self.headers),
+                 text=body[:4096].decode("latin-1"))
         if url.path == "/redirect":
             self.answer(b"", 302, Location=query["to"][0])
+        elif url.path == "/echo":
+            self.answer(f"{self.secret} {self.path}\n{self.headers}".encode() + body)
         elif url.path == "/big":
             self.answer(b"x" * int(query["n"][0]))
         elif url.path.startswith("/files/"):
