@@ -145,12 +145,30 @@ static void switch_protocols(struct door_conn *c)
 	c->phase = DOOR_RAW;
 }
 
+/* False, after a refusal, for an answer that cannot be passed on; `got` is what the parser said. */
+static bool answer_fits(
+	struct door_conn *c, const struct bawn_http_response *r, int got, char *why_not)
+{
+	const char *why;
+
+	if (got <= 0 || (r->status == 101 && !c->x.websocket) ||
+		(c->x.minor == 0 && r->body == BAWN_BODY_CHUNKED && !c->x.head_only)) {
+		if (c->x.bound) /* it may quote the server */
+			bawn_mask_text(c->door->secrets->mask, why_not, strlen(why_not));
+		conn_refuse(c, 502, got < 0 ? why_not : "the server's answer cannot be passed on");
+		return false;
+	}
+	why = c->x.bound ? masked_objection(c, r) : NULL;
+	if (why)
+		conn_deny(c, 502, "secrets", why);
+	return !why;
+}
+
 /* The head of the answer, if it is there. False: the connection ended or changed. */
 static bool answer_head(struct door_conn *c)
 {
 	struct bawn_http_response *r = &c->door->response;
 	struct bawn_error err = {0};
-	const char *why;
 	int got = c->down.len ? bawn_http_response_parse(c->down.in, c->down.len, r, &err) : 0;
 
 	if (got == 0 && c->down.eof) {
@@ -166,15 +184,8 @@ static bool answer_head(struct door_conn *c)
 		return false;
 	lane_consume(&c->up, c->x.kept);
 	c->x.kept = 0;
-	if (got <= 0 || (r->status == 101 && !c->x.websocket) ||
-		(c->x.minor == 0 && r->body == BAWN_BODY_CHUNKED && !c->x.head_only)) {
-		conn_refuse(c, 502, got < 0 ? err.msg : "the server's answer cannot be passed on");
+	if (!answer_fits(c, r, got, err.msg))
 		return false;
-	}
-	if (c->x.bound && (why = masked_objection(c, r))) {
-		conn_deny(c, 502, "secrets", why);
-		return false;
-	}
 	if (r->status >= 200)
 		start_answer(c, r);
 	if (r->status < 200 && r->status != 101 && c->x.minor == 0) {

@@ -21,7 +21,7 @@
 #define VALUE_MAX    8192
 #define TLS_PORT     443
 #define PLAIN_PORT   80
-#define BASIC_MAX    (BAWN_HTTP_HEAD_MAX / 4 * 3)
+#define BASIC_MAX    ((size_t)BAWN_HTTP_HEAD_MAX / 4 * 3)
 
 /* Where a request goes and where it ends; and what stays on this hop. */
 static const char *const never[] = {"host", "content-length", "transfer-encoding", "connection",
@@ -400,12 +400,13 @@ static int64_t encode64(struct bawn_slice in, char *dst, size_t size)
 static int64_t replace_basic(const struct bawn_secrets *s, uint32_t set, struct bawn_slice value,
 	char *dst, size_t size, uint32_t *used)
 {
+	static const char word[] = {'B', 'a', 's', 'i', 'c', ' '};
 	static char plain[BASIC_MAX + 3], full[BAWN_HTTP_HEAD_MAX];
-	size_t scheme = 6;
+	size_t scheme = sizeof(word);
 	uint32_t now = 0;
 	int64_t n;
 
-	if (value.n <= scheme || strncasecmp(value.p, "Basic ", scheme) != 0 || size < scheme)
+	if (value.n <= scheme || strncasecmp(value.p, word, scheme) != 0 || size < scheme)
 		return -ENOENT;
 	while (scheme < value.n && value.p[scheme] == ' ')
 		scheme++;
@@ -414,9 +415,10 @@ static int64_t replace_basic(const struct bawn_secrets *s, uint32_t set, struct 
 		n = replace(
 			s, set, (struct bawn_slice){plain, (size_t)n}, full, sizeof(full), &now);
 	if (n >= 0 && now) {
-		memcpy(dst, "Basic ", 6);
-		n = encode64((struct bawn_slice){full, (size_t)n}, dst + 6, size - 6);
-		n = n < 0 ? n : n + 6;
+		memcpy(dst, word, sizeof(word));
+		n = encode64((struct bawn_slice){full, (size_t)n}, dst + sizeof(word),
+			size - sizeof(word));
+		n = n < 0 ? n : n + (int64_t)sizeof(word);
 	}
 	explicit_bzero(full, sizeof(full));
 	*used |= now;

@@ -165,7 +165,10 @@ class Door:
 
     def pull(self, timeout=0.0):
         while select.select([self.control], [], [], timeout)[0]:
-            data = self.control.recv(65536)
+            try:
+                data = self.control.recv(65536)
+            except ConnectionResetError:  # told once, before what it said last
+                continue
             self.said += data
             if not data:
                 self.events.append({"gone": True})
