@@ -335,7 +335,7 @@ static int completion(struct cli *cli, struct bawn_error *err)
 		return 0;
 	}
 	return bawn_fail(
-		err, BAWN_ERR_USAGE, -EINVAL, "'bawn completion' needs one of: bash,zsh,fish");
+		err, BAWN_ERR_USAGE, -EINVAL, "'bawn completion' needs one of: bash, zsh, fish");
 }
 
 const struct cli_cmd cli_cmd_completion = {

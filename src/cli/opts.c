@@ -267,6 +267,8 @@ int cli_find_sub(const struct cli_cmd *cmd, const char *name, const struct cli_c
 	struct bawn_error *err)
 {
 	struct nearest n = {.given = name ? name : ""};
+	char all[256] = "";
+	size_t len = 0;
 
 	for (const struct cli_cmd *s = cmd->subs; name && s->name; s++) {
 		if (!strcmp(s->name, name)) {
@@ -279,6 +281,9 @@ int cli_find_sub(const struct cli_cmd *cmd, const char *name, const struct cli_c
 		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
 			"unknown verb '%s %s', did you mean '%s %s'?", cmd->name, name, cmd->name,
 			n.name);
+	for (const struct cli_cmd *s = cmd->subs; s->name && len < sizeof(all); s++)
+		len += (size_t)snprintf(
+			all + len, sizeof(all) - len, "%s%s", len ? ", " : "", s->name);
 	return bawn_fail(
-		err, BAWN_ERR_USAGE, -EINVAL, "'bawn %s' needs one of: %s", cmd->name, cmd->words);
+		err, BAWN_ERR_USAGE, -EINVAL, "'bawn %s' needs one of: %s", cmd->name, all);
 }
