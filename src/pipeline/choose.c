@@ -157,7 +157,8 @@ bool bawn_choices_put_back(struct bawn_choices *c, size_t i)
 	for (size_t k = i + 1; k < c->n; k++)
 		if (c->v[k]->level == be->level)
 			last = k;
-	memmove(&c->v[i], &c->v[i + 1], (last - i) * sizeof(c->v[0]));
+	for (size_t k = i; k < last; k++)
+		c->v[k] = c->v[k + 1];
 	c->v[last] = be;
 	return last > i;
 }

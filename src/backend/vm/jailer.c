@@ -166,7 +166,7 @@ const char *const *bawn_jailer_argv(
 		files, "--resource-limit", size, "--new-pid-ns"};
 	const char *const end[] = {"--", "--api-sock", api};
 	const size_t n = sizeof(begin) / sizeof(begin[0]);
-	const char **argv = bawn_new(a, const char *, n + 4 + 2 * BAWN_JAILER_GROUPS + 4);
+	const char **argv = bawn_new(a, const char *, n + 8 + (size_t)2 * BAWN_JAILER_GROUPS);
 	size_t at = n;
 
 	if (!argv || !user || !files || !size)

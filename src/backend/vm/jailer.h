@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-#define BAWN_JAILER_GROUPS 4
+#define BAWN_JAILER_GROUPS 4u
 
 /* A control group's file and what is to be in it. */
 struct bawn_jailer_group {
