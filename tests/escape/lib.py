@@ -249,7 +249,7 @@ class Box:
 
     def finish(self, p, timeout, result=None):
         start = time.monotonic()
-        timeout = min(timeout, PATIENCE) if self.suite.first else timeout
+        timeout = min(timeout, PATIENCE) if self.suite.first else timeout * (4 if self.tier in VMS else 1)
         try:
             out, err = p.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
