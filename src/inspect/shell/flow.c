@@ -580,6 +580,9 @@ static int vet_leak(struct sh *s, const struct sh_command *c)
 	if (sh_is(p, "|openssl|") && !has_word(c, "|s_client|"))
 		return 0;
 	x = worth(s, &l);
+	/* who sends a backup to his own machine does not hide it from that machine */
+	if (l.transfer && (l.taint & SH_SECRET) && s->encrypted.n && x > 0 && x < 0.42)
+		x = 0.42;
 	if (s->script && x < 0.7)
 		x *= 0.5;
 	return found(s, c, "command.exfiltration", "exfiltration",
