@@ -227,6 +227,18 @@ static int vet_read(struct sh *s, const struct sh_command *c)
 	return report_read(s, c, &r);
 }
 
+/* curl … | tar x -C /: somebody else's files among those of the system. */
+static int vet_unpack(struct sh *s, const struct sh_command *c)
+{
+	const char *host = c->in.url;
+
+	if (!sh_is(c->args.v[0].text, "|tar|gtar|bsdtar|cpio|") || !(c->in.taint & SH_NET) ||
+		!host || sh_host_of(s, host, NULL) != SH_HOST_ODD)
+		return 0;
+	return found(s, c, "command.unpack-download", "execution",
+		"unpacks what a bare address sends", s->script ? 0.2 : 0.4);
+}
+
 /* Secrets that are gathered in one file: the step before they leave. */
 static int vet_stage(struct sh *s, const struct sh_command *c)
 {
@@ -660,6 +672,8 @@ int sh_vet_flow(struct sh *s, const struct sh_command *c)
 	rc = vet_leak(s, c);
 	if (rc == 0)
 		rc = vet_stage(s, c);
+	if (rc == 0)
+		rc = vet_unpack(s, c);
 	if (rc == 0)
 		rc = vet_search(s, c);
 	if (rc == 0)
