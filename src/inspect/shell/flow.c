@@ -587,7 +587,8 @@ static int vet_leak(struct sh *s, const struct sh_command *c)
 		return 0;
 	if (!l.taint || (c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV))))
 		return 0;
-	if (sh_is(p, "|ssh|kubectl|docker|openssl|") || (!strcmp(p, "gh") && !has_word(c, "|gist|")))
+	if (sh_is(p, "|ssh|kubectl|docker|openssl|") ||
+		(!strcmp(p, "gh") && !has_word(c, "|gist|")))
 		l.transfer = true;
 	if (sh_is(p, "|openssl|") && !has_word(c, "|s_client|"))
 		return 0;
