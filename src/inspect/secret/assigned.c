@@ -12,7 +12,8 @@
 #define NAME_MAX_LEN 64
 #define VALUE_MAX    300
 #define LINE_REACH   400
-#define FENCED       0.25
+#define FENCE_REACH  ((size_t)64 << 10)
+#define FENCED       0.25 /* confidence */
 
 static bool name_char(char c)
 {
@@ -177,11 +178,14 @@ static bool marked_harmless(const struct candidate *c)
 /* Between the fences of a text for people, where values are shown and not used. */
 static bool in_fence(const struct candidate *c)
 {
+	const char *p = c->text, *end = c->text + c->start;
 	bool open = false;
 
-	for (size_t i = 0; i + 3 <= c->start; i++) {
-		if ((!i || c->text[i - 1] == '\n') && !memcmp(c->text + i, "```", 3))
-			open = !open;
+	if (c->start > FENCE_REACH)
+		return false;
+	while ((p = memmem(p, (size_t)(end - p), "```", 3))) {
+		open ^= p == c->text || p[-1] == '\n';
+		p += 3;
 	}
 	return open;
 }
@@ -189,7 +193,8 @@ static bool in_fence(const struct candidate *c)
 /* "next page token: …" */
 static bool says_page(const struct candidate *c)
 {
-	return value_has_word(candidate_before(c, c->start, 40), "page token|page_token|next token");
+	return value_has_word(
+		candidate_before(c, c->start, 40), "page token|page_token|next token");
 }
 
 bool check_assigned(struct candidate *c)

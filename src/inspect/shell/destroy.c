@@ -262,7 +262,8 @@ static int vet_format(struct sh *s, const struct sh_command *c)
 	for (size_t i = 1; i < c->args.n; i++) {
 		if (sh_place(s, c->args.v[i].text) == SH_DEVICE &&
 			strncmp(c->args.v[i].text, "/dev/loop", 9) != 0)
-			x = placeholder(c->args.v[i].text) ? 0.2 : sh_is(c->args.v[0].text, "|shred|wipefs|blkdiscard|") ||
+			x = placeholder(c->args.v[i].text) ? 0.2
+			    : sh_is(c->args.v[0].text, "|shred|wipefs|blkdiscard|") ||
 					    flag(c, 'F', "--force")
 				    ? 0.72
 				    : 0.5;

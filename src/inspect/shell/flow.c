@@ -227,6 +227,18 @@ static int vet_read(struct sh *s, const struct sh_command *c)
 	return report_read(s, c, &r);
 }
 
+/* curl … | tar x -C /: somebody else's files among those of the system. */
+static int vet_unpack(struct sh *s, const struct sh_command *c)
+{
+	const char *host = c->in.url;
+
+	if (!sh_is(c->args.v[0].text, "|tar|gtar|bsdtar|cpio|") || !(c->in.taint & SH_NET) ||
+		!host || sh_host_of(s, host, NULL) != SH_HOST_ODD)
+		return 0;
+	return found(s, c, "command.unpack-download", "execution",
+		"unpacks what a bare address sends", s->script ? 0.2 : 0.4);
+}
+
 /* Secrets that are gathered in one file: the step before they leave. */
 static int vet_stage(struct sh *s, const struct sh_command *c)
 {
@@ -575,11 +587,15 @@ static int vet_leak(struct sh *s, const struct sh_command *c)
 		return 0;
 	if (!l.taint || (c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV))))
 		return 0;
-	if (sh_is(p, "|ssh|kubectl|docker|openssl|") || (!strcmp(p, "gh") && !has_word(c, "|gist|")))
+	if (sh_is(p, "|ssh|kubectl|docker|openssl|") ||
+		(!strcmp(p, "gh") && !has_word(c, "|gist|")))
 		l.transfer = true;
 	if (sh_is(p, "|openssl|") && !has_word(c, "|s_client|"))
 		return 0;
 	x = worth(s, &l);
+	/* who sends a backup to his own machine does not hide it from that machine */
+	if (l.transfer && (l.taint & SH_SECRET) && s->encrypted.n && x > 0 && x < 0.42)
+		x = 0.42;
 	if (s->script && x < 0.7)
 		x *= 0.5;
 	return found(s, c, "command.exfiltration", "exfiltration",
@@ -657,6 +673,8 @@ int sh_vet_flow(struct sh *s, const struct sh_command *c)
 	rc = vet_leak(s, c);
 	if (rc == 0)
 		rc = vet_stage(s, c);
+	if (rc == 0)
+		rc = vet_unpack(s, c);
 	if (rc == 0)
 		rc = vet_search(s, c);
 	if (rc == 0)

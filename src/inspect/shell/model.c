@@ -570,8 +570,7 @@ static int lookup(struct sh *s, struct sh_command *c, bool *hit)
 
 	*hit = name && c->args.n > 1 &&
 	       (pid || sh_is(p, "|which|whence|") ||
-		       (sh_is(p, "|command|type|") &&
-			       sh_is(c->args.v[1].text, "|-v|-p|-P|-pv|")));
+		       (sh_is(p, "|command|type|") && sh_is(c->args.v[1].text, "|-v|-p|-P|-pv|")));
 	if (!*hit)
 		return 0;
 	t = pid ? bawn_arena_printf(s->a, "@pid:%s", sh_base(name))

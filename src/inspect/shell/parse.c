@@ -12,7 +12,7 @@
 
 #define TEXT_MAX ((size_t)16384) /* longer texts are the reader's alone */
 #define MORE_MAX 64              /* commands that only the grammar sees */
-#define MICROS   100000          /* a grammar that takes longer is being abused */
+#define MICROS   500000          /* a grammar that takes longer is being abused */
 
 const TSLanguage *tree_sitter_bash(void);
 

@@ -13,8 +13,8 @@
  *   @bomb name             a function that starts itself twice
  *
  * A rule's args: `script` is the confidence in a source file, `remote` on another machine or in a
- * container, `root` the least confidence when it runs as root, `bulk` the least when it is done over
- * and over (a loop, xargs), `harmless` when what it writes is known and holds nothing that a
+ * container, `root` the least confidence when it runs as root, `bulk` the least when it is done
+ * over and over (a loop, xargs), `harmless` when what it writes is known and holds nothing that a
  * schedule, a service or a login should worry about.
  */
 #include <stdlib.h>

@@ -129,6 +129,28 @@ TEST(placeholders_are_no_values)
 		quiet(texts[i]);
 }
 
+/* Only where nothing but the name speaks for a secret. */
+TEST(values_that_are_shown_are_no_values_that_are_used)
+{
+	static const char value[] = "token = \"gX69YO4CvBsVjzAwYxdGyDd30t5+9ez31gKATtj4\"";
+	struct bawn_findings plain = scan(value), shown;
+	char text[160];
+
+	ASSERT_EQ(plain.n, 1);
+	ASSERT_TRUE(plain.v[0].confidence >= 0.3);
+	(void)snprintf(text, sizeof(text), "Like this:\n```toml\n%s\n```\n", value);
+	shown = scan(text);
+	ASSERT_EQ(shown.n, 1);
+	ASSERT_TRUE(shown.v[0].confidence < 0.3);
+	(void)snprintf(text, sizeof(text), "```\nx\n```\n%s\n", value);
+	ASSERT_TRUE(scan(text).v[0].confidence >= 0.3);
+	(void)snprintf(text, sizeof(text), "%s  # pragma: allowlist secret\n", value);
+	quiet(text);
+	quiet("\"access_token\": \"2YotnFZFEjr1zCsicMWpAA\"");
+	quiet("Next page token: eav1OzQB0OM8rLdGXOEsyQWSG");
+	found(GH_GOOD " # pragma: allowlist secret", "secret.github-token", GH_GOOD);
+}
+
 TEST(a_web_token_has_to_decode)
 {
 	found("t " JWT_HEAD "." JWT_BODY "." SIGNATURE " x", "secret.jwt",
