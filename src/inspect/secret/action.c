@@ -6,8 +6,9 @@
 #include "inspect/rules.h"
 #include "inspect/secret/secret.h"
 
-#define ACTIONS "secrets.leak_detection.actions."
-#define PREFIX  "secret."
+#define ACTIONS    "secrets.leak_detection.actions."
+#define PREFIX     "secret."
+#define REGISTERED PREFIX "registered"
 
 static enum bawn_leak_action action_of(const char *word)
 {
@@ -42,7 +43,7 @@ enum bawn_leak_action bawn_leak_action(const struct bawn_policy *p, const struct
 	bool named = false;
 
 	/* a secret of the vault is no guess: a warning would come too late */
-	if (!strcmp(f->detector, "registered"))
+	if (!strncmp(f->rule, REGISTERED, sizeof(REGISTERED) - 1))
 		return p && p->sec_action == BAWN_LEAK_BLOCK ? BAWN_LEAK_BLOCK : BAWN_LEAK_REDACT;
 	/* what is not even suspicious is reported and no more */
 	if (f->confidence < (p ? p->thr_suspicious : 0.30))

@@ -8,6 +8,7 @@ beside it; $EGRESS_CLIENT a static client.
 """
 
 import argparse
+import base64
 import json
 import os
 import re
@@ -637,6 +638,110 @@ def _(t):
     gone(t, "after the runs")
 
 
+# ---- secrets of the vault -------------------------------------------------------------------------------------------
+
+VALUE = "gh/val+ue~7Kx93fWmTvR2pLd8"
+
+
+def vault(t):
+    """A vault with TOKEN, bound to GOOD; the options that use it, and the environment in which the door trusts the servers."""
+    key = ["--key-file", t.base + "/vault-key"]
+    env = {**t.env(), "SSL_CERT_FILE": t.world.ca}
+    if not os.path.exists(t.base + "/vault-key"):
+        for argv, text in ((["init"], ""), (["set", "TOKEN", "--host", GOOD, "--header", "Authorization", "--header",
+                                              "X-Api-Key", "--access", "always"], VALUE)):
+            p = subprocess.run([*t.prefix(), t.suite.bawn, "secret", *argv, *key], input=text, env=env, text=True,
+                               capture_output=True)
+            if p.returncode:
+                raise Fail(f"bawn secret {argv[0]}: {p.stderr}")
+    return [*key, "--secret", "TOKEN"], env
+
+
+def with_secret(t, cmd, opts=()):
+    """(result, requests that the servers heard)"""
+    use, env = vault(t)
+    mark, start = t.world.mark(), time.monotonic()
+    p = subprocess.Popen(t.argv(cmd, [*use, *opts]), cwd=t.ws, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
+    t.procs.append(p)
+    r = t.finish(p, t.result, start)
+    if VALUE in r.out + r.err + json.dumps(r.json):
+        raise Fail(f"the value came back: {r}")
+    return r, t.world.seen(mark, who="http")
+
+
+def got_it(t, cmd, text=VALUE, n=1):
+    r, heard = with_secret(t, cmd)
+    if r.code or sum(text in x["headers"] for x in heard) < n:
+        raise Fail(f"{cmd}: {r}; heard {[x['headers'] for x in heard]}")
+    return r
+
+
+@case("a secret goes to its host and no further: curl")
+def _(t):
+    need("curl")
+    r = got_it(t, f'curl -sS -H "Authorization: Bearer $TOKEN" https://{GOOD}/echo')
+    if "Bearer ****" not in r.out:
+        raise Fail(f"the echo is not masked: {r}")
+    got_it(t, f'curl -sS -u "me:$TOKEN" https://{GOOD}/echo', base64.b64encode(f"me:{VALUE}".encode()).decode())
+    got_it(t, f'curl -sS -H "X-Api-Key: $TOKEN" https://{GOOD}/ https://{GOOD}/', n=2)
+    got_it(t, f'curl -sS --noproxy "*" -H "Authorization: token $TOKEN" https://{GOOD}/echo')
+    for act in (f'curl -sS -H "Authorization: Bearer $TOKEN" https://other.example.org/echo',
+                f'curl -sS -H "X-Other: $TOKEN" https://{GOOD}/echo',
+                f'curl -sS -d "$TOKEN" https://{GOOD}/echo',
+                f'curl -sS "https://{GOOD}/echo?$TOKEN"',
+                f'curl -sS -H "Authorization: Bearer $TOKEN" http://{GOOD}/echo',
+                f'curl -sSL --location-trusted -H "Authorization: Bearer $TOKEN" http://{GOOD}/redirect?to=https://other.example.org/echo'):
+        r, heard = with_secret(t, act)
+        if not heard or any(VALUE in x["headers"] + x["text"] + x["path"] for x in heard):
+            raise Fail(f"{act}: {r}; heard {heard}")
+
+
+@case("a secret is used by python, node and git")
+def _(t):
+    need("python3")
+    got_it(t, [PY, "-c", "import os, urllib.request as u; print(u.urlopen(u.Request('https://" + GOOD + "/echo', headers="
+               "{'Authorization': 'Bearer ' + os.environ['TOKEN']})).read().decode())"])
+    if shutil.which("git", path="/usr/bin:/bin"):
+        r, heard = with_secret(t, f'git -c http.extraHeader="Authorization: Basic $(printf x:$TOKEN | base64 -w0)" clone -q '
+                               f'https://{GOOD}/files/repo.git /tmp/clone && git -C /tmp/clone log --format=%s')
+        if r.code or "cloned" not in r.out or base64.b64encode(f"x:{VALUE}".encode()).decode() not in heard[0]["headers"]:
+            raise Fail(f"git: {r}; {heard[:1]}")
+    if shutil.which("node", path="/usr/local/bin:/usr/bin:/bin"):
+        got_it(t, ["node", "-e", "const tls = require('https'); tls.get({host: '" + GOOD + "', path: '/echo', headers: "
+                   "{authorization: 'Bearer ' + process.env.TOKEN}}, r => { r.pipe(process.stdout) })"])
+
+
+@case("injections are on record, values are not")
+def _(t):
+    need("curl")
+    got_it(t, f'curl -sS -H "Authorization: Bearer $TOKEN" https://{GOOD}/')
+    with open(t.base + "/state/bawn/audit.jsonl") as f:
+        text = f.read()
+    if VALUE in text:
+        raise Fail("the audit log holds the value")
+    last = [json.loads(x) for x in text.splitlines()]
+    run = last[-1]["run"]
+    kinds = [(x["action"], x["name"], x.get("host")) for x in last if x["event"] == "secret" and x.get("run") == run]
+    if kinds != [("use", "TOKEN", None), ("inject", "TOKEN", GOOD)]:
+        raise Fail(f"recorded: {kinds}")
+
+
+@case("a host that cannot prove itself gets nothing")
+def _(t):
+    need("curl")
+    use, env = vault(t)
+    env.pop("SSL_CERT_FILE")
+    mark, start = t.world.mark(), time.monotonic()
+    p = subprocess.Popen(t.argv(f'curl -sSk -H "Authorization: Bearer $TOKEN" https://{GOOD}/echo', use), cwd=t.ws, env=env,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                         start_new_session=True)
+    t.procs.append(p)
+    r = t.finish(p, t.result, start)
+    if t.world.seen(mark, who="http") or "hello" in r.out:
+        raise Fail(f"it was sent: {r}")
+
+
 # ---- the suite ------------------------------------------------------------------------------------------------------
 
 class Suite:
@@ -649,6 +754,7 @@ class Suite:
         self.bawn = self.bin + "/bawn"
         for src, dst in ((bawn, self.bawn), (os.path.join(os.path.dirname(bawn), "bawn-egress"), self.bin + "/bawn-egress"),
                          (os.path.join(os.path.dirname(bawn), "bawn-egress-tls"), self.bin + "/bawn-egress-tls"),
+                         (os.path.join(os.path.dirname(bawn), "bawn-vault"), self.bin + "/bawn-vault"),
                          (client, self.bin + "/client")):
             if not os.path.exists(src):
                 sys.exit(f"Bail out! no program at '{src}': set $BAWN and $EGRESS_CLIENT")

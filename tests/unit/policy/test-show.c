@@ -76,7 +76,8 @@ TEST(every_setting_changes_the_digest)
 	static const char *const texts[] = {"level: vm", "backend: bwrap", "isolation: maximum",
 		"prefer: strongest", "allow_missing: [ipc]", "filesystem: {mode: deny}",
 		"network: {ssrf: {enabled: false}}", "environment: {set: {A: b}}",
-		"limits: {cpus: 1}", "secrets: {encryption: x}", "actions: {SAFE: block}",
+		"limits: {cpus: 1}", "secrets: {encryption: aes-256-gcm}", "secrets: {use: [A]}",
+		"secrets: {key_file: /k}", "actions: {SAFE: block}",
 		"detection: {malicious_threshold: 0.71}", "audit: {sync: true}"};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
