@@ -261,6 +261,7 @@ static int arrange(struct bawn_arena *a, struct bawn_granted *g, struct bawn_err
 		[BAWN_INJECT_FILE_MOUNT] = BAWN_SECRET_FILE,
 		[BAWN_INJECT_BOUNDARY] = BAWN_SECRET_BOUNDARY,
 	};
+	static const char *const other_headers[] = {"authorization", "cookie", "user-agent", NULL};
 	size_t n_values = 0;
 
 	g->plan = bawn_new(a, struct bawn_plan_secret, g->n);
@@ -285,7 +286,7 @@ static int arrange(struct bawn_arena *a, struct bawn_granted *g, struct bawn_err
 				.placeholder = o->placeholder,
 				.value = value,
 				.hosts = o->about->hosts,
-				.headers = o->about->headers};
+				.headers = HOLE("binding") ? other_headers : o->about->headers};
 		if (!g->plan[i].text)
 			return out_of_memory(err);
 		if (o->value && o->value->len >= BAWN_REGISTERED_MIN)

@@ -365,7 +365,6 @@ def _(t):
     for url in (f"http://{EVIL}/", "http://10.77.0.2/", "http://169.254.169.254/latest/", "http://10.77.0.1:8099/"):
         for way in ("--noproxy x", "--noproxy '*'"):
             kept(t, w, f"curl -sLm10 {way} 'http://{GOOD}/redirect?to={url}'", outside=f"curl -sm10 {url}")
-    t.skip_act("secrets are not sent again across hosts: needs the vault")
 
 
 # ---- what is said inside must agree ----------------------------------------------------------------------------------
@@ -526,16 +525,6 @@ def _(t):
     sent = sum(x["body"] for x in w.seen(mark, who="http"))
     if not 50000 <= sent <= 150000:
         t.failed.append(f"a budget of 100k let {sent} bytes through")
-
-
-@egress(79, "placeholders of secrets", "secrets")
-def _(t):
-    raise Skip("needs the vault")
-
-
-@egress(82, "the private key of the door's own authority", "secrets")
-def _(t):
-    raise Skip("TLS is passed through: there is no authority of its own; needs the vault")
 
 
 @egress(81, "many and slow connections starve nobody")

@@ -41,6 +41,7 @@ HOLES = {
     "ssrf": ("native", (70,)),
     "placeholder": ("native", (80,)),
     "leaks": ("native", (80,)),
+    "binding": ("native", (79,)),
 }
 
 # What has no limit any more is not let loose beside others.

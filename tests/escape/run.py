@@ -33,6 +33,7 @@ import cases_sys    # noqa: F401
 import cases_ipc    # noqa: F401
 import cases_life   # noqa: F401
 import cases_egress  # noqa: F401
+import cases_egress_secrets  # noqa: F401
 import cases_container  # noqa: F401
 import cases_secret  # noqa: F401
 import cases_wasm
