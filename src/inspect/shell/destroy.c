@@ -127,7 +127,7 @@ static bool vital(const char *p)
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		if (!strncmp(p, files[i], strlen(files[i])))
-			return true;
+			return strncmp(p, "/etc/sudoers.d", 14) != 0;
 	}
 	return false;
 }
