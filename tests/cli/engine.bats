@@ -32,6 +32,18 @@ load engine
 	nothing_left
 }
 
+@test "who asks for a container gets one in which ls works" {
+	need_engine
+	need_run
+	touch here
+	for _ in found-out remembered; do # that a runsc is too old for it
+		run -0 bawn run --isolation container --result r.json -- ls -la
+		[[ $output == *here* && $output != *"Invalid argument"* ]]
+	done
+	[[ $(jq -r .backend r.json) != gvisor || $(jq -c .notes r.json) == '[]' ]]
+	nothing_left
+}
+
 @test "an image's system, and the workspace" {
 	need_engine
 	run -0 bawn run --backend docker --image $image -- sh -c 'cat /etc/bawn-test-image; echo new >made; ls -d /home /usr/share 2>/dev/null; true'

@@ -8,9 +8,9 @@
 #include <sys/un.h>
 
 #include "backend/vm/firecracker.h"
-#include "backend/vm/jailer.h"
 #include "backend/vm/guest.h"
 #include "backend/vm/http.h"
+#include "backend/vm/jailer.h"
 #include "backend/vm/qemu.h"
 #include "base/io.h"
 #include "harness.h"
