@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "backend/inside/handover.h"
