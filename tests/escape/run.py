@@ -3,8 +3,9 @@
 """
 The escape suite: attacks on the sandbox, each made for real. A case does the same act outside, where it must work
 (else it is skipped and counted), and inside, where it must fail as stated while the host's canary stays as it was.
-Every case runs for each identity (root, an ordinary user) and each tier (native, landlock) whose receipt claims the
-controls it is about; behind the walls that others build, many cases share a run (batch.py). Speaks TAP. $BAWN is the program, $ESCAPE_PROBE the probe.
+Every case runs for each identity (root, an ordinary user) and each wall whose receipt claims the controls it is about;
+what a receipt lacks is "not claimed", and no test. Behind the walls that others build, many cases share a start
+(batch.py). Speaks TAP. $BAWN is the program, $ESCAPE_PROBE the probe.
 """
 
 import argparse
@@ -228,7 +229,7 @@ class Tap:
             who, tier = re.search(r"\[(\w+)/([\w-]+)\]$", name).groups()
             cell = self.rows.setdefault(row, {}).setdefault(tier, {"ok": 0, "skip": 0, "fail": 0, "none": 0})
             cell[verdict] += 1
-            reason = reason.replace("\n", " ").replace("#", "")
+            reason = re.sub(r"/\S*bawn-escape-\w+/\d+", "", reason.replace("\n", " ").replace("#", ""))
             if verdict in self.reasons and row:
                 self.reasons[verdict].setdefault(tier, {}).setdefault(reason, []).append(row)
             if row == 0 and verdict == "skip":
