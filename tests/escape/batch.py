@@ -72,16 +72,20 @@ class Recorder(lib.Box):
         return Later()
 
 
-def settle(box):
+def settled(suite, job, own):
     """Keep the canaries that are well now that all acts have been made outside; one at least of a case that has some."""
-    had = [a for a in box.list if a.canary]
+    c, box, why = job
+    had = [a for a in box.list if a.canary and not why]
     for a in had:
         try:
             a.canary()
         except lib.Fail:
             a.canary = None
     if had and not any(a.canary for a in had):
-        raise OwnStart()
+        suite.drop(box)
+        own.append(c)
+        return False
+    return True
 
 
 def record(suite, identity, cases):
@@ -94,7 +98,6 @@ def record(suite, identity, cases):
             if "fs.protect" in c.controls:  # about names in the workspace, of which there is one per run
                 raise OwnStart()
             c.fn(box)
-            settle(box)
         except (OwnStart, lib.Unclaimed):
             suite.drop(box)
             own.append(c)
@@ -106,7 +109,8 @@ def record(suite, identity, cases):
         except Exception:
             why = ("fail", "the case itself broke: " + traceback.format_exc().strip().replace("\n", " | "))
         recorded.append((c, box, why))
-    return recorded, own
+    time.sleep(0.5)  # what listeners were sent may still be on its way to them
+    return [r for r in recorded if settled(suite, r, own)], own
 
 
 def script(probe, todo):

@@ -557,7 +557,7 @@ def _(t):
     for how in ("ficlone", "copyrange", "sendfile"):
         t.attack([how, c, t.ws + "/copy"], opts=["--deny", c], setup=lambda: t.gone(t.ws + "/copy"),
                  canary=lambda: not os.path.exists(t.ws + "/copy") or t.same(t.ws + "/copy", ""))
-    t.attack("cp --reflink=auto secret.txt copy && cat copy", errs={"exit"}, opts=["--deny", c])
+    t.attack("cp --reflink=auto secret.txt copy && cat copy", errs={"exit"}, opts=["--deny", c], setup=lambda: t.gone(t.ws + "/copy"))
     t.attack(["sys", "io_uring_setup"], errs=CALL)
 
 

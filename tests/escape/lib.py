@@ -295,7 +295,7 @@ class Box:
         argv, result = self.bawn_argv(act, opts, workspace, probe)
         self.last = self.finish(self.popen(argv, **kw), timeout, result)
         if self.last.code == 125 and not refused:
-            lacks = re.search(r"cannot enforce (\S+)|(?:': )(.*?) cannot be had behind", self.last.err)
+            lacks = re.search(r"cannot enforce (\S+)|(?:': )(.*?) cannot be had (?:behind|in)\b", self.last.err)
             if lacks and self.tier in PARTIAL:
                 raise Unclaimed(f"{lacks[1] or lacks[2]} with {self.say(opts[:1])} is not in the receipt of {self.tier}: refused")
             raise Fail(f"bawn refused: {self.last.err.strip()[:300]}")

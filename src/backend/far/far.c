@@ -11,8 +11,8 @@
 
 #include <linux/magic.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
