@@ -54,7 +54,7 @@ static int start(struct bawn_vault *v, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_VAULT, r,
 			"'%s' is neither beside this program nor in '%s'; without it no secret can be had",
 			PROGRAM, BAWN_LIBEXECDIR);
-	r = bawn_libexec_start(path, PROGRAM, SOCK_STREAM, &v->pid, &fd);
+	r = bawn_libexec_start(path, PROGRAM, SOCK_STREAM, 0, &v->pid, &fd);
 	if (r < 0) {
 		errno = -r;
 		return bawn_fail(err, BAWN_ERR_VAULT, r, "starting '%s': %m", path);
