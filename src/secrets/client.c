@@ -68,8 +68,10 @@ static int vault_new(bool make, bool change, struct bawn_vault **ret, struct baw
 	_cleanup_vault_ struct bawn_vault *v = calloc(1, sizeof(*v));
 	int r;
 
-	if (!v)
-		return bawn_fail(err, BAWN_ERR_VAULT, -ENOMEM, "out of memory");
+	if (!v) {
+		(void)bawn_fail(err, BAWN_ERR_VAULT, -ENOMEM, "out of memory");
+		return -ENOMEM;
+	}
 	v->t.fd = -1;
 	v->change = change;
 	r = store_open(&v->s, make, err);
