@@ -20,8 +20,8 @@ struct bawn_run {
 	struct bawn_stdio stdio;
 	const char *own[3]; /* the audit log and its head */
 	struct bawn_granted *granted;
-	const char *const *vault;       /* files that no run can read */
-	const char *authorities;        /* with a door that knows secrets */
+	const char *const *vault; /* files that no run can read */
+	const char *authorities;  /* with a door that knows secrets */
 	struct bawn_tool_use use;
 	struct bawn_subject subject;
 	struct bawn_vetting *vetting; /* the call is looked at while its wall goes up */
@@ -53,7 +53,8 @@ void bawn_run_hear(struct bawn_run *x);
  */
 int bawn_run_judge(struct bawn_run *x, int wall);
 
-/* The secrets that the policy says this run uses; with `values`, for a run that is to take place. */
+/* The secrets that the policy says this run uses; with `values`, for a run that is to take place.
+ */
 int bawn_run_grant(struct bawn_run *x, bool values);
 
 /*
