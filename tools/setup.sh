@@ -4,7 +4,7 @@
 set -eu
 
 build="gcc libc6-dev meson ninja-build pkg-config python3 libseccomp-dev libyaml-dev libjansson-dev
-    libpcre2-dev libsodium-dev libevent-dev libc-ares-dev libidn2-dev libunistring-dev
+    libpcre2-dev libsodium-dev libssl-dev libevent-dev libc-ares-dev libidn2-dev libunistring-dev
     libhyperscan-dev libtree-sitter-dev ca-certificates"
 tests="bats jq git bubblewrap mandoc clang clang-format clang-tidy libclang-rt-dev llvm cppcheck valgrind
     util-linux procps e2fsprogs iproute2 openssl curl wget bash-completion python3-yaml

@@ -71,7 +71,8 @@ static int spawn_with(const char *path, const char *name, posix_spawn_file_actio
 	return r ? r : posix_spawn(ret, path, files, attr, argv, envp);
 }
 
-int bawn_libexec_start(const char *path, const char *name, int kind, pid_t *ret_pid, int *ret_fd)
+int bawn_libexec_start(
+	const char *path, const char *name, int kind, int room, pid_t *ret_pid, int *ret_fd)
 {
 	_cleanup_close_ int ours = -1, theirs = -1, high = -1;
 	posix_spawn_file_actions_t files;
@@ -83,6 +84,10 @@ int bawn_libexec_start(const char *path, const char *name, int kind, pid_t *ret_
 		return -errno;
 	ours = sv[0];
 	theirs = sv[1];
+	for (int i = 0; room && i < 2; i++) {
+		(void)setsockopt(sv[i], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+		(void)setsockopt(sv[i], SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	}
 	/* theirs must not be a descriptor that the standard ones or the control one replace */
 	high = fcntl(theirs, F_DUPFD_CLOEXEC, CONTROL_FD + 1);
 	if (high < 0)

@@ -18,7 +18,9 @@ int bawn_libexec_find(const char *name, char *dst, size_t size);
 int bawn_libexec_data(const char *name, char *dst, size_t size);
 
 /*
- * Start such a program with one end of a socket pair of `kind` as its descriptor 3 and nothing else
- * of ours: no environment, no terminal, no signal dispositions. *ret_fd is the other end.
+ * Start such a program with one end of a socket pair of type `kind` as its descriptor 3 and nothing
+ * else of ours: no environment, no terminal, no signal dispositions. *ret_fd is the other end. Each
+ * end buffers `room` bytes; 0: as many as is usual.
  */
-int bawn_libexec_start(const char *path, const char *name, int kind, pid_t *ret_pid, int *ret_fd);
+int bawn_libexec_start(
+	const char *path, const char *name, int kind, int room, pid_t *ret_pid, int *ret_fd);

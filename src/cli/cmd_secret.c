@@ -131,9 +131,8 @@ static void said(struct cli *cli, const char *what, const char *name)
 static int need_args(struct cli *cli, size_t n, const char *what, struct bawn_error *err)
 {
 	if (cli->args.n > n)
-		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
-			"unexpected argument%s: 'bawn secret %s' takes %s",
-			/* it may be a value */ "", cli->cmd->name, what);
+		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL, /* not named: it may be a value */
+			"one argument too many: 'bawn secret %s' takes %s", cli->cmd->name, what);
 	if (cli->args.n < n)
 		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL, "'bawn secret %s' needs %s",
 			cli->cmd->name, what);
@@ -337,9 +336,9 @@ static int show(struct cli *cli, struct bawn_error *err)
 	if (r >= 0 && (cli->reveal || !s)) /* which says that it is not there */
 		r = bawn_vault_get(j.vault, cli->args.v[0], &value, err);
 	if (r >= 0 && cli->reveal)
-		r = record(&j, "reveal", s->name, 0, err);
-	if (r < 0)
-		return r;
+		r = record(&j, "reveal", cli->args.v[0], 0, err);
+	if (r < 0 || !s)
+		return r < 0 ? r : CLI_EXIT_FAILED;
 	cli_secret_show(cli, s, cli->reveal ? value->data : NULL);
 	r = cli_flush(cli, err);
 	if (cli->out.data)

@@ -7,6 +7,7 @@
 #include "egress/authority.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -18,6 +19,7 @@
 
 #include "base/buf.h"
 
+#define ROOTS_MAX  ((size_t)16 << 20)
 #define LEAVES_MAX 128
 #define BACK_S     3600L  /* clocks differ */
 #define VALID_S    86400L /* of the authority */
@@ -41,6 +43,7 @@ struct authority {
 	X509 *ca;
 	EVP_PKEY *ca_key, *leaf_key;
 	SSL_CTX *server, *client;
+	BIO *roots; /* those that are not read yet */
 	struct leaf leaves[LEAVES_MAX];
 	size_t n_leaves, oldest;
 };
@@ -284,7 +287,47 @@ struct authority *authority_free(struct authority *a)
 	EVP_PKEY_free(a->leaf_key);
 	SSL_CTX_free(a->server);
 	SSL_CTX_free(a->client);
+	(void)BIO_free(a->roots);
 	free(a);
+	return NULL;
+}
+
+/* The next root of the file. False: there is none. */
+static bool take_root(struct authority *a)
+{
+	X509 *cert = PEM_read_bio_X509_AUX(a->roots, NULL, NULL, NULL);
+	bool fine = cert && X509_STORE_add_cert(SSL_CTX_get_cert_store(a->client), cert);
+
+	X509_free(cert);
+	ERR_clear_error();
+	return fine;
+}
+
+void authority_finish(struct authority *a)
+{
+	while (a->roots && take_root(a))
+		;
+	(void)BIO_free(a->roots);
+	a->roots = NULL;
+}
+
+/* The whole file; NULL: it cannot be read or is no file of certificates by its size. */
+static BIO *read_file(const char *file)
+{
+	_cleanup_close_ int fd = open(file, O_RDONLY | O_CLOEXEC);
+	BIO *mem = fd >= 0 ? BIO_new(BIO_s_mem()) : NULL;
+	char part[8192];
+	size_t size = 0;
+	ssize_t n = -1;
+
+	while (mem && size < ROOTS_MAX && (n = read(fd, part, sizeof(part))) > 0) {
+		size += (size_t)n;
+		if (BIO_write(mem, part, (int)n) != n)
+			break;
+	}
+	if (n == 0)
+		return mem;
+	(void)BIO_free(mem);
 	return NULL;
 }
 
@@ -295,15 +338,12 @@ int authority_roots(struct authority *a, const char *file, struct bawn_error *er
 			file = stores[i];
 	if (!file)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOENT,
-			"no certificates to check bound hosts with: install 'ca-certificates' or set "
-			"SSL_CERT_FILE");
-	if (!SSL_CTX_load_verify_file(a->client, file)) {
-		int r = bawn_fail(err, BAWN_ERR_BACKEND, -EINVAL,
+			"no certificates to check bound hosts with: install 'ca-certificates' or "
+			"set SSL_CERT_FILE");
+	a->roots = read_file(file);
+	if (!a->roots || !take_root(a))
+		return bawn_fail(err, BAWN_ERR_BACKEND, -EINVAL,
 			"'%s' has no certificates to check bound hosts with", file);
-
-		ERR_clear_error();
-		return r;
-	}
 	return 0;
 }
 
@@ -324,10 +364,12 @@ SSL *authority_accept(struct authority *a, const struct bawn_host *host)
 
 SSL *authority_connect(struct authority *a, const struct bawn_host *host)
 {
-	SSL *ssl = SSL_new(a->client);
+	SSL *ssl;
 	struct bawn_host copy = *host; /* the macro below takes no const */
 	bool fine;
 
+	authority_finish(a);
+	ssl = SSL_new(a->client);
 	if (!ssl)
 		return NULL;
 	SSL_set_connect_state(ssl);

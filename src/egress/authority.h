@@ -21,6 +21,8 @@ int authority_new(const struct bawn_secrets *s, struct authority **ret, char **r
 struct authority *authority_free(struct authority *a);
 /* Whom to believe about servers: the PEM file, or (NULL) the host's store. Before the sandbox. */
 int authority_roots(struct authority *a, const char *file, struct bawn_error *err);
+/* Reads the rest of them, which takes a while; the first connection does it if nobody did. */
+void authority_finish(struct authority *a);
 
 /* A connection that a client begins, as `host`; NULL: out of memory. */
 SSL *authority_accept(struct authority *a, const struct bawn_host *host);

@@ -6,11 +6,9 @@
  * does.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 
 #include <sys/prctl.h>
@@ -187,70 +185,10 @@ static int send_config(struct bawn_egress *e, const struct bawn_egress_source *s
 	return r;
 }
 
-/* Nothing of ours goes along: no environment, no signal dispositions, no terminal's signals. */
-static int start(const char *path, int control, pid_t *ret)
-{
-	char name[] = PROGRAM;
-	char *argv[] = {name, NULL};
-	char *envp[] = {NULL};
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
-	int r;
-
-	(void)sigemptyset(&none);
-	(void)sigfillset(&all);
-	r = posix_spawn_file_actions_init(&files);
-	if (r)
-		return -r;
-	r = posix_spawnattr_init(&attr);
-	if (r) {
-		(void)posix_spawn_file_actions_destroy(&files);
-		return -r;
-	}
-	/* first the pair: it may be one of the descriptors that follow */
-	r = posix_spawn_file_actions_adddup2(&files, control, BAWN_EGRESS_CONTROL_FD);
-	for (int fd = 0; !r && fd < 3; fd++)
-		r = posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-	if (!r)
-		r = posix_spawnattr_setflags(&attr,
-			POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-	if (!r)
-		r = posix_spawnattr_setsigmask(&attr, &none);
-	if (!r)
-		r = posix_spawnattr_setsigdefault(&attr, &all);
-	if (!r)
-		r = posix_spawn(ret, path, &files, &attr, argv, envp);
-	(void)posix_spawnattr_destroy(&attr);
-	(void)posix_spawn_file_actions_destroy(&files);
-	return -r;
-}
-
-/* Its end must not be a descriptor that the standard ones or the control one replace. */
-static int make_pair(int sv[2])
-{
-	int size = SOCKET_BUF;
-	int high;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) < 0)
-		return -errno;
-	high = fcntl(sv[1], F_DUPFD_CLOEXEC, BAWN_EGRESS_CONTROL_FD + 1);
-	(void)close(sv[1]);
-	sv[1] = high;
-	if (high < 0)
-		return -errno;
-	for (int i = 0; i < 2; i++) {
-		(void)setsockopt(sv[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-		(void)setsockopt(sv[i], SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-	}
-	return 0;
-}
-
 int bawn_egress_spawn(const struct bawn_egress_source *src, const char *token,
 	struct bawn_egress **ret, struct bawn_error *err)
 {
 	char path[4096];
-	int sv[2] = {-1, -1};
 	struct bawn_egress *e;
 	const char *program = src->n_secrets ? WITH_TLS : PROGRAM;
 	int r = bawn_libexec_find(program, path, sizeof(path));
@@ -268,12 +206,7 @@ int bawn_egress_spawn(const struct bawn_egress_source *src, const char *token,
 		return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 	}
 	e->fd = -1;
-	r = make_pair(sv);
-	if (r == 0)
-		r = start(path, sv[1], &e->pid);
-	e->fd = sv[0];
-	if (sv[1] >= 0)
-		(void)close(sv[1]);
+	r = bawn_libexec_start(path, PROGRAM, SOCK_SEQPACKET, SOCKET_BUF, &e->pid, &e->fd);
 	if (r < 0) {
 		errno = -r;
 		r = bawn_fail(err, BAWN_ERR_BACKEND, r, "starting '%s': %m", path);

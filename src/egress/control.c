@@ -92,6 +92,8 @@ static int take_go(struct door *d, struct bawn_error *err)
 		return r;
 	d->going = true;
 	report_word(d, "ready");
+	if (d->secrets)
+		door_tls->ready(d);
 	return 0;
 }
 

@@ -336,8 +336,6 @@ const char *masked_objection(const struct door_conn *c, const struct bawn_http_r
 bool masked_start(struct door_conn *c);
 /* As pass_body() of exchange.c, but everything that leaves went through the mask. */
 bool masked_body(struct door_conn *c);
-/* There was more of it than room. */
-bool masked_more(const struct door_conn *c);
 void masked_done(struct door_conn *c);
 
 /* socks_way.c, capture.c */

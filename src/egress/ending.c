@@ -487,6 +487,23 @@ static void tls_collect(struct door *d)
 	}
 }
 
+/* The command starts meanwhile. */
+static void on_idle(evutil_socket_t fd, short what, void *arg)
+{
+	struct door *d = arg;
+
+	(void)fd;
+	(void)what;
+	authority_finish(d->authority);
+}
+
+static void tls_ready(struct door *d)
+{
+	static const struct timeval soon = {.tv_usec = 1000};
+
+	(void)event_base_once(d->base, -1, EV_TIMEOUT, on_idle, d, &soon);
+}
+
 static int tls_start(struct door *d, const char *roots, struct bawn_error *err)
 {
 	char *pem = NULL;
@@ -494,7 +511,7 @@ static int tls_start(struct door *d, const char *roots, struct bawn_error *err)
 
 	if (r < 0)
 		return r;
-	report_ca(d, pem); /* the host waits for it; the roots take longer */
+	report_ca(d, pem); /* the host waits for it */
 	free(pem);
 	report_flush(d);
 	return authority_roots(d->authority, roots, err);
@@ -510,6 +527,7 @@ static void tls_stop(struct door *d)
 
 static const struct door_tls ops = {
 	.start = tls_start,
+	.ready = tls_ready,
 	.stop = tls_stop,
 	.accept = tls_accept,
 	.connect = tls_connect,

@@ -19,6 +19,8 @@ struct ending;
 struct door_tls {
 	/* The authority of the door; its certificate is told to the host. Before the sandbox. */
 	int (*start)(struct door *d, const char *roots, struct bawn_error *err);
+	/* The door accepts: time for what can be done later. */
+	void (*ready)(struct door *d);
 	void (*stop)(struct door *d);
 	/* The client of c, which sent a ClientHello for its host, is spoken to in TLS from here on.
 	 * False: there is no room. A failure later ends the connection. */

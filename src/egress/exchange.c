@@ -230,9 +230,11 @@ static bool pass_answer(struct door_conn *c)
 {
 	struct door_exchange *x = &c->x;
 	size_t before;
+	uint64_t total;
 
 	do {
 		before = c->down.len;
+		total = c->down.total;
 		if (!x->down_done && !(x->bound ? masked_body(c)
 						: pass_body(&c->down, x->down_body, &x->down_left,
 							  &x->down_chunks, &x->down_done))) {
@@ -243,8 +245,9 @@ static bool pass_answer(struct door_conn *c)
 			conn_close(c);
 			return false;
 		}
+		/* what went out made room for what is still there */
 	} while (x->bound && !x->down_done && !lane_pending(&c->down) &&
-		 (c->down.len < before || masked_more(c)));
+		 (c->down.len != before || c->down.total != total));
 	return true;
 }
 

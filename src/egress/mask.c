@@ -26,8 +26,8 @@ enum way {
 
 struct bawn_mask_set {
 	size_t window;
-	uint8_t begins[65536 / 8]; /* a bit for each pair of bytes */
-	bool first[256];
+	uint8_t begins[65536 / 8];        /* a bit for each pair of bytes */
+	uint32_t first[256], second[256]; /* a bit for each value that has the byte there */
 	size_t n;
 	struct bawn_slice v[];
 };
@@ -209,18 +209,23 @@ static int match(struct bawn_slice v, enum way way, const uint8_t *p, size_t n, 
 }
 
 /* Every pair of bytes that the value can begin with, asked of the functions that look for it. */
-static void note_pairs(struct bawn_mask_set *s, struct bawn_slice v, enum way way)
+static void note_pairs(struct bawn_mask_set *s, size_t which, enum way way)
 {
+	struct bawn_slice v = s->v[which];
+	uint32_t bit = UINT32_C(1) << which;
+
 	for (unsigned a = 0; a < 256; a++) {
 		uint8_t text[2] = {(uint8_t)a, 0};
 
 		if (match(v, way, text, 1, false) == 0)
 			continue;
-		s->first[a] = true;
+		s->first[a] |= bit;
 		for (unsigned b = 0; b < 256; b++) {
 			text[1] = (uint8_t)b;
-			if (match(v, way, text, 2, false) != 0)
-				s->begins[(a << 8 | b) / 8] |= (uint8_t)(1 << b % 8);
+			if (match(v, way, text, 2, false) == 0)
+				continue;
+			s->second[b] |= bit;
+			s->begins[(a << 8 | b) / 8] |= (uint8_t)(1 << b % 8);
 		}
 	}
 }
@@ -238,7 +243,7 @@ struct bawn_mask_set *bawn_mask_set_new(const struct bawn_slice *values, size_t 
 		if (values[i].n * ESCAPED_MAX > s->window)
 			s->window = values[i].n * ESCAPED_MAX;
 		for (enum way w = AS_IS; w < WAYS; w++)
-			note_pairs(s, values[i], w);
+			note_pairs(s, s->n - 1, w);
 	}
 	return s;
 }
@@ -259,10 +264,11 @@ size_t bawn_mask_window(const struct bawn_mask_set *s)
 /* The longest that begins at p; MORE if that is not clear yet. */
 static int longest(const struct bawn_mask_set *s, const uint8_t *p, size_t n, bool end)
 {
+	uint32_t some = s->first[p[0]] & (n > 1 ? s->second[p[1]] : UINT32_MAX);
 	int best = 0;
 
-	for (size_t i = 0; i < s->n; i++)
-		for (enum way w = AS_IS; w < WAYS; w++) {
+	for (size_t i = 0; some; i++, some >>= 1)
+		for (enum way w = AS_IS; some & 1 && w < WAYS; w++) {
 			int r = match(s->v[i], w, p, n, end);
 
 			if (r == MORE && !end)
@@ -276,7 +282,7 @@ static int longest(const struct bawn_mask_set *s, const uint8_t *p, size_t n, bo
 static bool may_begin(const struct bawn_mask_set *s, const uint8_t *p, size_t n)
 {
 	if (n < 2)
-		return s->first[p[0]];
+		return s->first[p[0]] != 0;
 	return s->begins[((size_t)p[0] << 8 | p[1]) / 8] >> p[1] % 8 & 1;
 }
 

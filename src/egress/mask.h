@@ -18,7 +18,7 @@
 
 struct bawn_mask_set; /* immutable; what is looked for */
 
-/* The values are not copied and must outlive the set. NULL: out of memory. */
+/* At most 32 values, which are not copied and must outlive the set. NULL: out of memory. */
 struct bawn_mask_set *bawn_mask_set_new(const struct bawn_slice *values, size_t n);
 struct bawn_mask_set *bawn_mask_set_free(struct bawn_mask_set *s);
 

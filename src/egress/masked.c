@@ -120,11 +120,6 @@ static bool give(struct door_conn *c, struct door_cover *v)
 	return true;
 }
 
-bool masked_more(const struct door_conn *c)
-{
-	return c->cover && c->cover->ready;
-}
-
 bool masked_body(struct door_conn *c)
 {
 	struct door_cover *v = c->cover;

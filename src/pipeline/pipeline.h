@@ -12,9 +12,10 @@
 
 /* What a call that uses secrets (secrets.use) says about itself, and who can be asked. */
 struct bawn_secrets_input {
-	struct bawn_vault_key key;   /* zeros: nobody to ask, only the keyring or the policy's file */
-	bool has_key;                /* `key` counts */
-	const char *const *approved; /* these may be used; NULL-terminated or NULL. Never a policy's */
+	struct bawn_vault_key key; /* zeros: nobody to ask, only the keyring or the policy's file */
+	bool has_key;              /* `key` counts */
+	const char *const
+		*approved; /* these may be used; NULL-terminated or NULL. Never a policy's */
 	const char *skill, *trigger; /* what the call is part of, or NULL */
 	/* 1 yes, 0 no, negative: there is nobody. NULL: nobody either. */
 	int (*approve)(void *data, const char *question, struct bawn_error *err);

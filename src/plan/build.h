@@ -20,8 +20,8 @@ struct plan_builder {
 	const char *const *vault; /* nor be read */
 	const char *authorities;  /* PEM or NULL */
 	const char *ca_file;      /* where it is inside; NULL without */
-	const char *backend;    /* its name */
-	const char *home;       /* as the command sees it */
+	const char *backend;      /* its name */
+	const char *home;         /* as the command sees it */
 	bool workspace_writable;
 	bool container; /* for a container engine */
 };

@@ -179,8 +179,8 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 {
 	static int (*const parts[])(struct plan_builder *, struct bawn_error *) = {plan_make_mounts,
 		plan_make_container, plan_make_protect, plan_make_deny, plan_make_no_exec,
-		plan_make_nodes, plan_make_egress, plan_make_secrets, plan_sort_mounts, list_writable, take_settings,
-		plan_make_env, plan_make_exe};
+		plan_make_nodes, plan_make_egress, plan_make_secrets, plan_sort_mounts,
+		list_writable, take_settings, plan_make_env, plan_make_exe};
 	struct plan_builder b = {.a = a,
 		.p = p,
 		.c = c,

@@ -151,8 +151,8 @@ struct bawn_plan {
 	const struct bawn_egress_plan *egress; /* NULL: no network beyond the sandbox */
 	const struct bawn_plan_secret *secrets;
 	size_t n_secrets;
-	bool net_closed;                       /* not even a loopback of its own */
-	bool unix_open;                        /* some host sockets are granted */
+	bool net_closed; /* not even a loopback of its own */
+	bool unix_open;  /* some host sockets are granted */
 	const char *const
 		*sys_allow; /* NULL-terminated syscall names, beyond the default profile */
 	const char *const *sys_deny;

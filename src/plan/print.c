@@ -34,7 +34,8 @@ static void print_mount(struct bawn_buf *out, const struct bawn_mount *m)
 {
 	bawn_buf_printf(out, "mount %s%s%s%s ", bawn_mount_kind_name(m->kind),
 		m->no_exec ? ",noexec" : "", m->optional ? ",optional" : "", m->pin ? ",pin" : "");
-	/* what a secret's file holds, and the authority of this run's door, are nobody's business */
+	/* what a secret's file holds, and the authority of this run's door, are nobody's business
+	 */
 	if (m->src && (m->kind != BAWN_MNT_FILE || strcmp(m->rule, "secrets.use") != 0)) {
 		bawn_buf_escape(out, m->src, strlen(m->src));
 		bawn_buf_puts(out, " -> ");
@@ -78,8 +79,8 @@ void bawn_plan_print(const struct bawn_plan *plan, struct bawn_buf *out)
 		if (!plan_is_secret_env(plan, *v))
 			line(out, "env", *v);
 	for (size_t i = 0; i < plan->n_secrets; i++) {
-		bawn_buf_printf(out, "secret %d %s ", (int)plan->secrets[i].way,
-			plan->secrets[i].name);
+		bawn_buf_printf(
+			out, "secret %d %s ", (int)plan->secrets[i].way, plan->secrets[i].name);
 		line(out, "env", plan->secrets[i].env);
 	}
 	for (size_t i = 0; i < plan->n_mounts; i++)

@@ -54,7 +54,7 @@ static int start(struct bawn_vault *v, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_VAULT, r,
 			"'%s' is neither beside this program nor in '%s'; without it no secret can be had",
 			PROGRAM, BAWN_LIBEXECDIR);
-	r = bawn_libexec_start(path, PROGRAM, SOCK_STREAM, &v->pid, &fd);
+	r = bawn_libexec_start(path, PROGRAM, SOCK_STREAM, 0, &v->pid, &fd);
 	if (r < 0) {
 		errno = -r;
 		return bawn_fail(err, BAWN_ERR_VAULT, r, "starting '%s': %m", path);
@@ -68,8 +68,10 @@ static int vault_new(bool make, bool change, struct bawn_vault **ret, struct baw
 	_cleanup_vault_ struct bawn_vault *v = calloc(1, sizeof(*v));
 	int r;
 
-	if (!v)
-		return bawn_fail(err, BAWN_ERR_VAULT, -ENOMEM, "out of memory");
+	if (!v) {
+		(void)bawn_fail(err, BAWN_ERR_VAULT, -ENOMEM, "out of memory");
+		return -ENOMEM;
+	}
 	v->t.fd = -1;
 	v->change = change;
 	r = store_open(&v->s, make, err);

@@ -123,9 +123,11 @@ static int ask_again(
 	const struct bawn_vault_key *key, const struct bawn_locked *first, struct bawn_error *err)
 {
 	_cleanup_locked_ struct bawn_locked *l = bawn_locked_new(BAWN_PASSPHRASE_MAX);
-	int r = l ? ask(key, "The same again: ", l, err)
-		  : bawn_fail(err, BAWN_ERR_VAULT, -ENOMEM, "out of memory");
+	int r;
 
+	if (!l)
+		return bawn_fail(err, BAWN_ERR_VAULT, -ENOMEM, "out of memory");
+	r = ask(key, "The same again: ", l, err);
 	if (r < 0)
 		return r;
 	if (strcmp(l->data, first->data) != 0)
@@ -146,8 +148,11 @@ int key_from_phrase(const struct bawn_vault_key *key, const char *prompt, bool r
 		r = read_line(key->passphrase_fd, l, err);
 	else
 		r = key->ask ? ask(key, prompt, l, err) : -ENOTTY;
+	if (r == -ENOTTY && repeat)
+		return bawn_fail(err, BAWN_ERR_VAULT, -ENOKEY,
+			"there is no terminal to ask for a new passphrase; say where it comes from (bawn help secret)");
 	if (r == -ENOTTY)
-		r = bawn_fail(err, BAWN_ERR_VAULT, -ENOKEY,
+		return bawn_fail(err, BAWN_ERR_VAULT, -ENOKEY,
 			"the vault is locked and there is no terminal to ask for its passphrase; unlock it with 'bawn secret unlock', or say --passphrase-fd or --key-file");
 	if (r < 0)
 		return r;
