@@ -20,9 +20,10 @@ struct plan_builder {
 	const char *const *vault; /* nor be read */
 	const char *authorities;  /* PEM or NULL */
 	const char *ca_file;      /* where it is inside; NULL without */
-	const char *backend;    /* its name */
-	const char *home;       /* as the command sees it */
+	const char *backend;      /* its name */
+	const char *home;         /* as the command sees it */
 	bool workspace_writable;
+	bool ours;      /* what is being protected is released by no grant */
 	bool container; /* for a container engine */
 };
 
