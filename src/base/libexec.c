@@ -16,6 +16,9 @@
 
 #define CONTROL_FD 3
 
+const char *const bawn_libexec_names[] = {"bawn-egress", "bawn-egress-tls", "bawn-vault",
+	"bawn-inside", "bawn-wasm", "firecracker", "jailer", NULL};
+
 static int find(const char *name, int mode, char *dst, size_t size)
 {
 	size_t need = strlen(name) + 2;

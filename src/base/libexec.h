@@ -11,6 +11,9 @@
 #define BAWN_LIBEXECDIR "/usr/libexec/bawn"
 #endif
 
+/* The programs that are looked for below, NULL at the end. */
+extern const char *const bawn_libexec_names[];
+
 /* The path of `name`: beside this program, as in a build directory; else where it is installed. 0
  * or a negative errno. */
 int bawn_libexec_find(const char *name, char *dst, size_t size);

@@ -11,6 +11,7 @@
 
 #define MORE        (-1) /* the text ends before it is clear */
 #define ESCAPED_MAX 6    /* bytes that one byte can be written as */
+#define FORMS_MAX   8    /* ways to write one */
 #define ENCODED_MIN 4    /* shorter values are too often part of something else */
 #define NONE        0xff
 
@@ -98,32 +99,15 @@ static uint8_t bits64(struct bawn_slice v, size_t shift, size_t j, uint8_t *know
 	return bits;
 }
 
-static int match_base64(struct bawn_slice v, size_t shift, const uint8_t *p, size_t n)
-{
-	size_t from = 8 * shift / 6;
-	size_t to = (8 * (shift + v.n) + 5) / 6;
-
-	for (size_t j = from; j < to; j++) {
-		uint8_t known, digit;
-		uint8_t bits = bits64(v, shift, j, &known);
-
-		if (j - from == n)
-			return MORE;
-		digit = digit64(p[j - from]);
-		if (digit == NONE || (digit & known) != bits)
-			return 0;
-	}
-	return (int)(to - from);
-}
-
 /* One byte of a value as URLs, JSON and HTML write it; lower case. */
-static size_t escapes(uint8_t b, char ret[8][ESCAPED_MAX + 1])
+static size_t escapes(uint8_t b, char ret[FORMS_MAX][ESCAPED_MAX + 1])
 {
 	static const struct {
 		uint8_t byte;
 		const char *text;
 	} named[] = {{'"', "\\\""}, {'\\', "\\\\"}, {'/', "\\/"}, {' ', "+"}, {'&', "&amp;"},
-		{'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}};
+		{'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}, {'\'', "\\'"},
+		{'\'', "&#039;"}, {'"', "&#034;"}};
 	static const char digits[] = "0123456789abcdef";
 	const char hi = digits[b >> 4];
 	const char lo = digits[b & 0xf];
@@ -150,7 +134,7 @@ static size_t escapes(uint8_t b, char ret[8][ESCAPED_MAX + 1])
  * still become a longer one is waited for. */
 static int match_byte(uint8_t b, const uint8_t *p, size_t n, bool end)
 {
-	char forms[8][ESCAPED_MAX + 1];
+	char forms[FORMS_MAX][ESCAPED_MAX + 1];
 	int best = p[0] == b;
 	bool more = false;
 	size_t k;
@@ -170,6 +154,45 @@ static int match_byte(uint8_t b, const uint8_t *p, size_t n, bool end)
 			more = true;
 	}
 	return more ? MORE : best;
+}
+
+/* One digit of base64 at p that fits what is known of it: the bytes it takes. What was sent as
+ * base64 is escaped like any other text: "/" and "+" are more than one byte then. */
+static int match_digit(uint8_t bits, uint8_t known, const uint8_t *p, size_t n, bool end)
+{
+	static const char last[] = {'+', '/'};
+	uint8_t digit = digit64(p[0]);
+	int best = digit != NONE && (digit & known) == bits;
+
+	if (p[0] != '%' && p[0] != '\\' && p[0] != '&')
+		return best;
+	for (size_t i = 0; i < sizeof(last); i++) {
+		int r = ((62 + i) & known) == bits ? match_byte((uint8_t)last[i], p, n, end) : 0;
+
+		if (r == MORE || r > best)
+			best = r;
+		if (r == MORE)
+			break;
+	}
+	return best;
+}
+
+static int match_base64(struct bawn_slice v, size_t shift, const uint8_t *p, size_t n, bool end)
+{
+	size_t from = 8 * shift / 6;
+	size_t to = (8 * (shift + v.n) + 5) / 6;
+	size_t at = 0;
+
+	for (size_t j = from; j < to; j++) {
+		uint8_t known;
+		uint8_t bits = bits64(v, shift, j, &known);
+		int r = at < n ? match_digit(bits, known, p + at, n - at, end) : MORE;
+
+		if (r <= 0)
+			return r;
+		at += (size_t)r;
+	}
+	return (int)at;
 }
 
 static int match_escaped(struct bawn_slice v, const uint8_t *p, size_t n, bool end)
@@ -201,7 +224,7 @@ static int match(struct bawn_slice v, enum way way, const uint8_t *p, size_t n, 
 	case BASE64:
 	case BASE64_1:
 	case BASE64_2:
-		return match_base64(v, (size_t)(way - BASE64), p, n);
+		return match_base64(v, (size_t)(way - BASE64), p, n, end);
 	case WAYS:
 		break;
 	}
@@ -230,6 +253,12 @@ static void note_pairs(struct bawn_mask_set *s, size_t which, enum way way)
 	}
 }
 
+/* Every digit of its base64 escaped, the first and the last of which it shares with others. */
+static size_t longest_form(size_t n)
+{
+	return (n * 4 / 3 + 2) * ESCAPED_MAX;
+}
+
 struct bawn_mask_set *bawn_mask_set_new(const struct bawn_slice *values, size_t n)
 {
 	struct bawn_mask_set *s = calloc(1, sizeof(*s) + n * sizeof(s->v[0]));
@@ -240,8 +269,8 @@ struct bawn_mask_set *bawn_mask_set_new(const struct bawn_slice *values, size_t 
 		if (!values[i].n)
 			continue;
 		s->v[s->n++] = values[i];
-		if (values[i].n * ESCAPED_MAX > s->window)
-			s->window = values[i].n * ESCAPED_MAX;
+		if (longest_form(values[i].n) > s->window)
+			s->window = longest_form(values[i].n);
 		for (enum way w = AS_IS; w < WAYS; w++)
 			note_pairs(s, s->n - 1, w);
 	}

@@ -23,6 +23,7 @@ struct plan_builder {
 	const char *backend;      /* its name */
 	const char *home;         /* as the command sees it */
 	bool workspace_writable;
+	bool ours;      /* what is being protected is released by no grant */
 	bool container; /* for a container engine */
 };
 

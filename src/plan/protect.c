@@ -12,6 +12,7 @@
 
 #include <sys/stat.h>
 
+#include "base/libexec.h"
 #include "plan/build.h"
 
 #define LINKS_MAX 40 /* as the kernel */
@@ -149,12 +150,19 @@ static int protect_path(struct plan_builder *b, const char *root, const char *pa
 	return 0;
 }
 
-/* The writable root that `path` lies in, NULL if it is not writable inside. */
+/* The writable root that `path` lies in, NULL if it is not writable inside. A directory that was
+ * pinned belongs to the root it lies in: others in it have to be protected as well. */
 static const char *writable_root(const struct plan_builder *b, const char *path)
 {
 	const struct bawn_mount *m = plan_cover(b, path);
 
-	return m && m->kind == BAWN_MNT_RW && !m->pin ? m->dst : NULL;
+	while (m && m->kind == BAWN_MNT_RW && m->pin && strcmp(m->dst, "/") != 0) {
+		size_t up = (size_t)(strrchr(m->dst, '/') - m->dst);
+		const char *dir = bawn_arena_strndup(b->a, m->dst, up ? up : 1);
+
+		m = dir ? plan_cover(b, dir) : NULL;
+	}
+	return m && m->kind == BAWN_MNT_RW ? m->dst : NULL;
 }
 
 /* As protect_path(), from the right root; *path becomes what comes next. */
@@ -164,7 +172,7 @@ static int protect_step(
 	const char *root =
 		bawn_path_under(*path, b->c->workspace) ? b->c->workspace : writable_root(b, *path);
 
-	if (is_released(b, *path) || !root || !strcmp(root, *path))
+	if ((!b->ours && is_released(b, *path)) || !root || !strcmp(root, *path))
 		return 0;
 	return protect_path(b, root, *path, rule, path, err);
 }
@@ -188,34 +196,64 @@ static int protect_one(
 	return r < 0 ? r : 0;
 }
 
-/* Our own files, should they lie where the command can write: policy files, the audit log, the
- * program. */
-static int protect_ours(struct plan_builder *b, struct bawn_error *err)
+/* `name` in `dir`, or `dir` itself. */
+static int protect_copy(struct plan_builder *b, const char *dir, const char *name, const char *rule,
+	struct bawn_error *err)
+{
+	const char *path = *name ? bawn_path_join(b->a, dir, name) : bawn_arena_strdup(b->a, dir);
+
+	return path ? protect_one(b, path, rule, err)
+		    : bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+}
+
+/* This program, and those that it would start because they lie beside it, whether they do or not.
+ */
+static int protect_programs(struct plan_builder *b, struct bawn_error *err)
 {
 	char exe[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	int r = 0;
+	char *name = exe;
+	int r;
 
-	if (n > 0) {
-		exe[n] = '\0';
-		const char *path = bawn_arena_strdup(b->a, exe);
-		if (path && *path == '/' && access(path, F_OK) == 0)
-			r = protect_one(b, path, "bawn itself", err);
+	if (n <= 0)
+		return 0;
+	exe[n] = '\0';
+	name = strrchr(exe, '/');
+	if (!name || access(exe, F_OK) < 0)
+		return 0;
+	r = protect_copy(b, exe, "", "bawn itself", err);
+	*name = '\0';
+	for (const char *const *v = bawn_libexec_names; r == 0 && *v; v++) {
+		r = protect_copy(b, exe, *v, "bawn itself", err);
+		if (r == 0)
+			r = protect_copy(b, BAWN_LIBEXECDIR, *v, "bawn itself", err);
 	}
-	for (size_t i = 0; r == 0 && i < b->p->n_files; i++)
-		r = protect_one(b, b->p->files[i], "policy file", err);
-	for (const char *const *own = b->own; r == 0 && own && *own; own++)
-		r = protect_one(b, *own, "audit log", err);
 	return r;
 }
 
-/* That nobody puts a vault of his own there; what is there is hidden. */
-static int protect_vault(struct plan_builder *b, struct bawn_error *err)
+/* What no grant releases, should it lie where the command can write: our programs, the audit log,
+ * and that nobody puts a vault of his own there; what is there is hidden. */
+static int protect_ours(struct plan_builder *b, struct bawn_error *err)
 {
 	int r = 0;
 
+	b->ours = true;
 	for (const char *const *v = b->vault; r == 0 && v && *v; v++)
 		r = protect_one(b, *v, "vault", err);
+	for (const char *const *v = b->own; r == 0 && v && *v; v++)
+		r = protect_one(b, *v, "audit log", err);
+	if (r == 0)
+		r = protect_programs(b, err);
+	b->ours = false;
+	return r;
+}
+
+static int protect_policies(struct plan_builder *b, struct bawn_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < b->p->n_files; i++)
+		r = protect_one(b, b->p->files[i], "policy file", err);
 	return r;
 }
 
@@ -242,10 +280,10 @@ static int protect_home(struct plan_builder *b, struct bawn_error *err)
 
 int plan_make_protect(struct plan_builder *b, struct bawn_error *err)
 {
-	int r = protect_vault(b, err);
+	int r = protect_ours(b, err);
 
 	if (r < 0 || !b->workspace_writable)
-		return r;
+		return r < 0 ? r : protect_policies(b, err);
 	for (size_t i = 0; r == 0 && i < b->p->fs_protect.n; i++) {
 		const char *name = b->p->fs_protect.v[i].text;
 		const char *path = bawn_path_join(b->a, b->c->workspace, name);
@@ -257,5 +295,5 @@ int plan_make_protect(struct plan_builder *b, struct bawn_error *err)
 		r = protect_one(b, b->git.protect.v[i], "git configuration", err);
 	if (r == 0)
 		r = protect_home(b, err);
-	return r == 0 ? protect_ours(b, err) : r;
+	return r == 0 ? protect_policies(b, err) : r;
 }

@@ -281,3 +281,18 @@ load common
 	[[ $stderr == *"--image names no image"* ]]
 	[ ! -e ran ]
 }
+
+@test "with the whole file system no name leads around the wall" {
+	need_run
+	mkdir "$HOME/secret"
+	echo found >"$HOME/secret/file"
+	printf 'filesystem: {mode: full, deny: [%s]}\n' "$HOME/secret" >"$base/full.yaml"
+	# shellcheck disable=SC2016 # for the shell inside
+	run -0 bawn run -q --backend native --policy "$base/full.yaml" -- sh -c 'cat "/usr/..'"$HOME"'/secret/file"
+		cat /usr/../proc/1/comm; [ "$(ls -id /)" = "$(ls -id /usr/.. | sed s,usr/..,,)" ] && echo same'
+	[[ $output != *found* ]]
+	[[ $output == *"bawn-init"*same* ]]
+	run bawn run -q --backend native --policy "$base/full.yaml" -- sh -c 'echo x >>"/usr/..'"$XDG_STATE_HOME"'/bawn/audit.jsonl"; ls /usr/../dev/kmsg'
+	[ "$status" -ne 0 ]
+	run -0 bawn audit verify
+}

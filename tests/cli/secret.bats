@@ -559,3 +559,27 @@ for nr, args in ((250, (10, -4, b"user", b"x", 0)), (250, (11, -4, None, 0)), (2
 	done
 	bawn secret lock -q
 }
+
+@test "all that lies beside the vault stays as it is, whatever is granted" {
+	need_run
+	vault
+	printf 'filesystem: {mode: full}\n' >"$base/full.yaml"
+	local act='cd '"$XDG_STATE_HOME"'; for f in audit.jsonl audit.jsonl.head vault.tries vault.new; do echo x >>bawn/$f; done; mv bawn away'
+	for how in "--rw $XDG_STATE_HOME" "--workspace $base --rw $XDG_STATE_HOME" "--policy $base/full.yaml"; do
+		# shellcheck disable=SC2086 # several words
+		run bawn run -q $how -- sh -c "$act"
+		run -0 bawn audit verify
+		[ ! -e "$XDG_STATE_HOME/bawn/vault.tries" ]
+		[ ! -e "$XDG_STATE_HOME/bawn/vault.new" ]
+	done
+}
+
+@test "programs that bawn starts cannot be put or changed beside it" {
+	need_run
+	mkdir bin
+	cp "$BAWN" "$(dirname "$BAWN")/bawn-vault" bin/
+	run bin/bawn run -q --rw bin -- sh -c 'for f in vault egress egress-tls inside wasm; do echo x >bin/bawn-$f; done; rm bin/bawn-vault; mv bin away'
+	cmp "$(dirname "$BAWN")/bawn-vault" bin/bawn-vault
+	[ "$(ls bin | xargs)" = "bawn bawn-vault" ]
+	run -0 bin/bawn run -q -- touch bin/other
+}

@@ -488,12 +488,22 @@ static int leave(struct bawn_error *err)
 
 int bawn_wall_root_left(struct bawn_error *err)
 {
+	struct statx below = {0}, above = {0};
+
 	while (waitpid(leaving.pid, NULL, __WALL) < 0)
 		if (errno != EINTR)
 			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "the helper is lost: %m");
 	errno = leaving.error;
 	if (leaving.error)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot leave the old root: %m");
+	/* if anything else lay on top of ours, that is gone and the old root is still there */
+	if (statx(AT_FDCWD, "/", AT_NO_AUTOMOUNT, STATX_MNT_ID, &below) < 0 ||
+		statx(AT_FDCWD, "/dev/..", AT_NO_AUTOMOUNT, STATX_MNT_ID, &above) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot look at the new root: %m");
+	if (!(below.stx_mask & above.stx_mask & STATX_MNT_ID) ||
+		below.stx_mnt_id != above.stx_mnt_id)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -EBUSY, "something lies on top of the new root");
 	return 0;
 }
 
@@ -529,19 +539,23 @@ static int enter(const struct builder *b, struct bawn_error *err)
 static int take_whole(struct builder *b, const struct bawn_mount *m, struct bawn_error *err)
 {
 	uint64_t ro = m->kind == BAWN_MNT_RO && !HOLE("mounts-ro") ? MOUNT_ATTR_RDONLY : 0;
-	int tree = bawn_mount_clone(AT_FDCWD, "/", ro | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	int r;
+	int tree;
 
+	/* what was begun lies on "/": it would be cloned along, and stay between the two roots */
+	if (fchdir(b->root) < 0 || umount2(".", MNT_DETACH) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot begin anew: %m");
+	tree = bawn_mount_clone(AT_FDCWD, "/", ro | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (tree < 0) {
 		errno = -tree;
 		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot bind '/': %m");
 	}
-	r = attach(tree, b->root, "/", err);
 	(void)close(b->root);
 	b->root = tree;
 	b->root_dev = 0;
 	b->whole = true;
-	return r;
+	if (move_mount(tree, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot attach the new root: %m");
+	return 0;
 }
 
 /* The same for every plan, in the order in which it costs the least. */

@@ -169,6 +169,31 @@ TEST(mixed_escapes)
 	(void)bawn_mask_set_free(s);
 }
 
+/* A header with base64 in it, sent back as a part of JSON, a URL or HTML. */
+TEST(base64_that_was_escaped)
+{
+	/* it is YWI/Pz4+P35+Pnl6, all of it */
+	struct bawn_mask_set *s = set_of("ab?\?>>?~~>yz", NULL);
+	static const char *const texts[] = {"YWI/Pz4+P35+Pnl6", "YWI\\/Pz4+P35+Pnl6",
+		"YWI%2FPz4%2BP35%2bPnl6", "YWI\\u002FPz4\\u002bP35+Pnl6",
+		"YWI&#x2F;Pz4&#43;P35&#x2B;Pnl6", "YWI_Pz4-P35-Pnl6"};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		ASSERT_EQ(same_everywhere(s, texts[i]), strlen(texts[i]));
+	(void)bawn_mask_set_free(s);
+}
+
+TEST(quotes_as_pages_and_scripts_write_them)
+{
+	struct bawn_mask_set *s = set_of("it's\"so\"", NULL);
+	static const char *const texts[] = {"it's\"so\"", "it&#039;s&#034;so&#034;",
+		"it\\'s\\\"so\\\"", "it&#39;s&quot;so&#x22;", "it&apos;s\"so\""};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		ASSERT_EQ(same_everywhere(s, texts[i]), strlen(texts[i]));
+	(void)bawn_mask_set_free(s);
+}
+
 TEST(values_that_look_like_escapes)
 {
 	static const char *const values[] = {
@@ -239,7 +264,7 @@ TEST(the_longest_value)
 	ASSERT_TRUE(s != NULL);
 	for (size_t i = 0; i < sizeof(big); i++)
 		at += snprintf(at, 8, "\\u%04x", (unsigned char)big[i]);
-	ASSERT_EQ((size_t)(at - text), bawn_mask_window(s));
+	ASSERT_TRUE((size_t)(at - text) <= bawn_mask_window(s));
 	/* the last byte decides */
 	ASSERT_EQ(bawn_mask_feed(s, &m, text, (size_t)(at - text) - 1, false), 0);
 	ASSERT_EQ(bawn_mask_feed(s, &m, text, (size_t)(at - text), false), (size_t)(at - text));
