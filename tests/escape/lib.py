@@ -294,6 +294,10 @@ class Box:
     def bawn(self, act, opts=(), timeout=60, workspace=True, probe=None, refused=False, **kw):
         argv, result = self.bawn_argv(act, opts, workspace, probe)
         self.last = self.finish(self.popen(argv, **kw), timeout, result)
+        if self.last.code == 125 and self.tier in VMS and "did not start in time" in self.last.err:
+            # this host had better to do than to boot a machine: no answer, so once more
+            argv, result = self.bawn_argv(act, opts, workspace, probe)
+            self.last = self.finish(self.popen(argv, **kw), timeout, result)
         if self.last.code == 125 and not refused:
             lacks = re.search(r"cannot enforce (\S+)|(?:': )(.*?) cannot be had (?:behind|in)\b", self.last.err)
             if lacks and self.tier in PARTIAL:
