@@ -24,7 +24,7 @@ from grammar import Grammar
 
 CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 336
 COUNT = MIX + 2 * 800
-HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 1.5e-2, 0.1, (1,)
+HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 1e-2, 0.1, (1,)
 DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
 GATE_LOSS = 0.003  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
