@@ -544,9 +544,11 @@ static bool piped(const struct view *v)
 	size_t len = v->s->end - v->s->start, left = v->t->len - v->s->start;
 
 	len = len + 8 < left ? len + 8 : left;
-	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
-		if (memmem(p, len, shells[i], strlen(shells[i])))
-			return true;
+	for (const char *q = p; (q = memchr(q, '|', len - (size_t)(q - p))); q++)
+		for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+			if (len - (size_t)(q - p) >= strlen(shells[i]) &&
+				!memcmp(q, shells[i], strlen(shells[i])))
+				return true;
 	return false;
 }
 
@@ -614,15 +616,17 @@ static void mixes(struct view *v)
 	uint32_t s = structure(v), own = roles(v->s->classes, v->order) | s;
 	uint32_t wide = roles(v->s->classes | v->near, v->order || v->near_order) | s;
 
-	for (unsigned b = 1; b < R_COUNT; b++)
-		for (unsigned a = 0; a < b; a++) {
-			uint32_t two = 1u << a | 1u << b;
+	/* all that is in the sentence is in the wide view too */
+	for (uint32_t high = wide; high; high &= high - 1) {
+		unsigned b = (unsigned)__builtin_ctz(high);
 
-			if ((own & two) == two)
-				put(v, FEATURE_MIX + b * (b - 1) / 2 + a);
-			else if ((wide & two) == two)
-				put(v, FEATURE_WIDE + b * (b - 1) / 2 + a);
+		for (uint32_t low = wide & ((1u << b) - 1); low; low &= low - 1) {
+			unsigned a = (unsigned)__builtin_ctz(low);
+			bool both = own >> a & own >> b & 1;
+
+			put(v, (both ? FEATURE_MIX : FEATURE_WIDE) + b * (b - 1) / 2 + a);
 		}
+	}
 }
 
 uint64_t inject_near(const struct inject_sentences *all, size_t i)
@@ -722,7 +726,9 @@ void inject_features(const struct inject_text *t, const struct inject_sentences 
 	v.place = place | inject_place(t, v.s->start, v.s->end);
 	v.n = inject_words(t->text, v.s, words);
 	neighbours(&v);
-	for (unsigned k = 0; k < LEX_MAX; k++) {
+	for (uint64_t left = v.s->classes | v.near; left; left &= left - 1) {
+		unsigned k = (unsigned)__builtin_ctzll(left);
+
 		if (v.s->classes >> k & 1)
 			put(&v, FEATURE_CLASS + k);
 		if (v.near >> k & 1)
