@@ -156,7 +156,6 @@ int code_understand(struct code_walk *w, struct bawn_error *err)
 	code_walk_all(w);
 	if (w->errors)
 		code_lex(w);
-	code_parse_done(w);
 	code_shape(w);
 	if (w->failed || w->lines.failed)
 		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");

@@ -255,9 +255,18 @@ struct code_nested {
 };
 
 /* Part of the text that was parsed by itself. */
+/* A node of the tree, in the order in which they are come upon. */
+struct code_step {
+	uint32_t start, end;
+	uint16_t up; /* how many nodes end here, besides itself */
+	uint8_t kind, field;
+	bool opened;   /* or nobody needs to see it (punctuation) */
+	bool children; /* the next step is the first of them */
+};
+
 struct code_piece {
-	TSTree *tree;
-	uint32_t base;
+	struct code_step *steps;
+	size_t n, cap;
 };
 
 struct code_walk {
@@ -277,7 +286,6 @@ struct code_walk {
 
 	struct code_piece *pieces;
 	size_t n_pieces, cap_pieces;
-	uint32_t base; /* of the piece that is walked */
 
 	struct code_val *vals;
 	size_t n_vals, cap_vals;
@@ -309,7 +317,6 @@ int code_understand(struct code_walk *w, struct bawn_error *err);
 
 /* walk.c */
 int code_parse(struct code_walk *w, struct bawn_error *err);
-void code_parse_done(struct code_walk *w);
 void code_walk_all(struct code_walk *w);
 const char *code_text(struct code_walk *w, uint32_t start, uint32_t end); /* copy in the arena */
 

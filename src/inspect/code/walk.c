@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tree of a file, children first, with a stack of our own: hostile files nest as deep as they
- * like. Node and field names are looked up once per language.
+ * like. Node and field names are looked up once per language, and the parser's tree is gone through
+ * once: it is walked several times, which its cursor is slow at.
  */
 #include <errno.h>
 #include <string.h>
@@ -123,9 +124,70 @@ static uint32_t piece_end(const struct code_walk *w, uint32_t from)
 	return w->len;
 }
 
+static bool wants_children(const struct code_step *s, size_t depth)
+{
+	return s->opened && depth < DEPTH_MAX && s->kind != CODE_COMMENT && s->kind != CODE_TYPE;
+}
+
+static struct code_step *add_step(struct code_walk *w, const struct table *t, const TSTreeCursor *c,
+	uint32_t base, struct code_piece *x)
+{
+	TSNode node = ts_tree_cursor_current_node(c);
+	TSSymbol sym = ts_node_symbol(node);
+	TSFieldId fid = ts_tree_cursor_current_field_id(c);
+	struct code_step *s = bawn_grow(w->a, &x->steps, &x->n, &x->cap);
+
+	if (!s) {
+		w->failed = true;
+		return NULL;
+	}
+	*s = (struct code_step){
+		.start = base + ts_node_start_byte(node),
+		.end = base + ts_node_end_byte(node),
+		.field = fid < FIELDS_MAX ? t->fields[fid] : 0,
+		.kind = sym < SYMBOLS_MAX ? t->kinds[sym] : (uint8_t)CODE_ERROR,
+		.opened = ts_node_is_named(node) || fid,
+	};
+	return s;
+}
+
+/* Write the tree of a piece that starts at `base` down as steps. */
+static void record(struct code_walk *w, const TSTree *tree, uint32_t base, struct code_piece *x)
+{
+	const struct table *t = table_for(w->front);
+	TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(tree));
+	size_t depth = 0; /* of the cursor below the root */
+	size_t open = 0;
+	struct code_step *s;
+	bool done = false;
+
+	while (!done && (s = add_step(w, t, &c, base, x))) {
+		open += s->opened;
+		if (open >= DEPTH_MAX)
+			break;
+		s->children = wants_children(s, open) && ts_tree_cursor_goto_first_child(&c);
+		if (s->children) {
+			depth++;
+			continue;
+		}
+		open -= s->opened;
+		while (!ts_tree_cursor_goto_next_sibling(&c)) {
+			if (!depth || !ts_tree_cursor_goto_parent(&c) || !open) {
+				done = true;
+				break;
+			}
+			depth--;
+			open--;
+			s->up++;
+		}
+	}
+	ts_tree_cursor_delete(&c);
+}
+
 int code_parse(struct code_walk *w, struct bawn_error *err)
 {
 	TSParser *p;
+	TSTree *tree;
 
 	if (w->len > PARSE_MAX || !bawn_scan_spend(w->scan, (uint64_t)w->len * 16)) {
 		w->spent = true;
@@ -148,21 +210,17 @@ int code_parse(struct code_walk *w, struct bawn_error *err)
 			w->failed = true;
 			break;
 		}
-		x->base = at;
-		x->tree = ts_parser_parse_string(p, NULL, w->text + at, end - at);
-		w->spent = !x->tree;
-		w->errors = w->errors || (x->tree && ts_node_has_error(ts_tree_root_node(x->tree)));
+		tree = ts_parser_parse_string(p, NULL, w->text + at, end - at);
+		if (!tree) {
+			w->spent = true;
+			break;
+		}
+		w->errors = w->errors || ts_node_has_error(ts_tree_root_node(tree));
+		record(w, tree, at, x);
+		ts_tree_delete(tree);
 	}
 	ts_parser_delete(p);
 	return 0;
-}
-
-void code_parse_done(struct code_walk *w)
-{
-	for (size_t i = 0; i < w->n_pieces; i++)
-		if (w->pieces[i].tree)
-			ts_tree_delete(w->pieces[i].tree);
-	w->n_pieces = 0;
 }
 
 const char *code_text(struct code_walk *w, uint32_t start, uint32_t end)
@@ -234,84 +292,52 @@ static void leave_top(struct code_walk *w, struct stack *st)
 	leave(w, &st->v[st->n], st->n ? &st->v[st->n - 1] : NULL);
 }
 
-/* Open the node under the cursor; false for what nobody needs to see (punctuation). */
-static bool open_node(
-	struct code_walk *w, const struct table *t, const TSTreeCursor *c, struct stack *st)
+static void open_node(struct code_walk *w, const struct code_step *s, struct stack *st)
 {
-	TSNode node = ts_tree_cursor_current_node(c);
-	TSSymbol sym = ts_node_symbol(node);
-	TSFieldId fid = ts_tree_cursor_current_field_id(c);
-	struct frame *f;
+	struct frame *f = bawn_grow(w->a, &st->v, &st->n, &st->cap);
 
-	if (!ts_node_is_named(node) && !fid)
-		return false;
-	f = bawn_grow(w->a, &st->v, &st->n, &st->cap);
 	if (!f) {
 		w->failed = true;
-		return false;
+		return;
 	}
 	*f = (struct frame){
 		.first = (uint32_t)w->n_vals,
-		.start = w->base + ts_node_start_byte(node),
-		.end = w->base + ts_node_end_byte(node),
+		.start = s->start,
+		.end = s->end,
 		.scope = w->scope,
-		.field = fid < FIELDS_MAX ? t->fields[fid] : 0,
-		.kind = sym < SYMBOLS_MAX ? t->kinds[sym] : (uint8_t)CODE_ERROR,
+		.field = s->field,
+		.kind = s->kind,
 	};
 	enter(w, f);
-	return true;
 }
 
-static bool wants_children(const struct stack *st, bool opened)
+static void walk_piece(struct code_walk *w, const struct code_piece *x)
 {
-	uint8_t k;
-
-	if (!opened || st->n >= DEPTH_MAX)
-		return false;
-	k = st->v[st->n - 1].kind;
-	return k != CODE_COMMENT && k != CODE_TYPE;
-}
-
-static void walk_piece(struct code_walk *w, const TSTree *tree)
-{
-	const struct table *t = table_for(w->front);
-	TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(tree));
 	struct stack st = {0};
-	size_t depth = 0; /* of the cursor below the root */
-	bool opened, done = false;
 
 	w->n_vals = 0;
 	w->scope = 0;
 	(void)code_scope_enter(w, 0, "module");
-	while (!done && !w->failed && !w->spent) {
-		opened = open_node(w, t, &c, &st);
+	for (size_t i = 0; i < x->n && !w->failed && !w->spent; i++) {
+		const struct code_step *s = &x->steps[i];
+
+		if (s->opened)
+			open_node(w, s, &st);
+		if (w->failed)
+			break;
 		if (st.n >= DEPTH_MAX || !bawn_scan_spend(w->scan, 16)) {
 			w->spent = true;
 			break;
 		}
-		if (wants_children(&st, opened) && ts_tree_cursor_goto_first_child(&c)) {
-			depth++;
-			continue;
-		}
-		if (opened)
+		if (s->opened && !s->children)
 			leave_top(w, &st);
-		while (!ts_tree_cursor_goto_next_sibling(&c)) {
-			if (!depth || !ts_tree_cursor_goto_parent(&c) || !st.n) {
-				done = true;
-				break;
-			}
-			depth--;
+		for (unsigned k = 0; k < s->up; k++)
 			leave_top(w, &st);
-		}
 	}
-	ts_tree_cursor_delete(&c);
 }
 
 void code_walk_all(struct code_walk *w)
 {
-	for (size_t i = 0; i < w->n_pieces && !w->spent; i++) {
-		w->base = w->pieces[i].base;
-		if (w->pieces[i].tree)
-			walk_piece(w, w->pieces[i].tree);
-	}
+	for (size_t i = 0; i < w->n_pieces && !w->spent; i++)
+		walk_piece(w, &w->pieces[i]);
 }

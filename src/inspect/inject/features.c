@@ -132,6 +132,8 @@ enum shape {
 	S_ONLY_AGENT, /* nowhere else does the text speak of a model */
 	S_ONLY_YOU,
 	S_ONLY_ORDER,
+	S_CALLED_ORDER, /* a model is called, and told what to do in the same breath */
+	S_MODEL_ORDER,  /* models as a kind are bound: "AI planners shall", "agents submit" */
 	S_COUNT,
 };
 _Static_assert(S_COUNT <= FEATURE_SHAPES, "room for shapes");
@@ -577,9 +579,11 @@ static bool piped(const struct view *v)
 	size_t len = v->s->end - v->s->start, left = v->t->len - v->s->start;
 
 	len = len + 8 < left ? len + 8 : left;
-	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
-		if (memmem(p, len, shells[i], strlen(shells[i])))
-			return true;
+	for (const char *q = p; (q = memchr(q, '|', len - (size_t)(q - p))); q++)
+		for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+			if (len - (size_t)(q - p) >= strlen(shells[i]) &&
+				!memcmp(q, shells[i], strlen(shells[i])))
+				return true;
 	return false;
 }
 
@@ -620,12 +624,30 @@ static void purposes(struct view *v)
 	shape(v, S_FOR_PEOPLE, (v->s->classes | v->near) & BIT(LEX_PERSON));
 }
 
+/* "Assistants, open …", "AI agents: if …", "to the bot – remove …" */
+static bool called_order(const struct view *v)
+{
+	uint64_t what = ACTIONS | BIT(LEX_YOU) | BIT(LEX_COND) | BIT(LEX_SEQ) | BIT(LEX_NEG) |
+			BIT(LEX_MODAL);
+
+	for (size_t i = 0; i < v->n && i < 8; i++) {
+		char next = v->w[i].classes & BIT(LEX_AGENT) ? behind(v, i) : 0;
+
+		if ((next == ',' || next == ':' || next == '-') && after(v, i, what, 2) &&
+			after(v, i, ACTIONS, 12))
+			return true;
+	}
+	return false;
+}
+
 /* Orders that do not look like one: by custom, in the third person, by what a tool needs. */
 static void customs(struct view *v)
 {
 	static const uint64_t tool3[] = {
 		BIT(LEX_COND) | BIT(LEX_SEQ), BIT(LEX_TOOL) | BIT(LEX_IDENT), BIT(LEX_MODAL)};
 	uint64_t agent = BIT(LEX_AGENT) | BIT(LEX_READER), c = v->s->classes;
+	static const uint64_t bound3[] = {
+		BIT(LEX_AGENT), BIT(LEX_MODAL) | BIT(LEX_NORM), ACTIONS | BIT(LEX_NEG)};
 	bool acts = v->order || c & (BIT(LEX_DOES) | BIT(LEX_EXFIL));
 
 	shape(v, S_AGENT_DOES, then(v, agent, BIT(LEX_DOES), 8, false));
@@ -637,6 +659,8 @@ static void customs(struct view *v)
 	shape(v, S_AGENT_OBJECT, c & BIT(LEX_AGENT) && c & (OBJECTS | BIT(LEX_PROMPT)));
 	shape(v, S_PUT_PARAM, then(v, BIT(LEX_EXFIL) | BIT(LEX_SAY), BIT(LEX_PARAM), 12, false));
 	shape(v, S_TOOL_MUST, then3(v, tool3, 8, false));
+	shape(v, S_CALLED_ORDER, called_order(v));
+	shape(v, S_MODEL_ORDER, then3(v, bound3, 4, false));
 	shape(v, S_HUSHED_AFTER, acts && v->near & BIT(LEX_SECRECY));
 	shape(v, S_HUSHED_HERE,
 		c & BIT(LEX_SECRECY) &&
@@ -797,7 +821,9 @@ void inject_features(const struct inject_text *t, const struct inject_sentences 
 	v.place = place | inject_place(t, v.s->start, v.s->end);
 	v.n = inject_words(t->text, v.s, words);
 	neighbours(&v);
-	for (unsigned k = 0; k < LEX_MAX; k++) {
+	for (uint64_t left = v.s->classes | v.near; left; left &= left - 1) {
+		unsigned k = (unsigned)__builtin_ctzll(left);
+
 		if (v.s->classes >> k & 1)
 			put(&v, FEATURE_CLASS + k);
 		if (v.near >> k & 1)

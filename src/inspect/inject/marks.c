@@ -106,7 +106,7 @@ static uint64_t which_stop(const char *text, size_t at, uint64_t bits)
 struct bytes {
 	uint64_t word;   /* can be anywhere in a word */
 	uint64_t letter; /* of any script */
-	uint64_t ascii;  /* letter */
+	uint64_t ascii;  /* letter of ours */
 	uint64_t dot;
 	uint64_t inner; /* only between two of a word */
 	uint64_t lower; /* a to z */
@@ -132,37 +132,48 @@ static inline __m128i or3(__m128i a, __m128i b, __m128i c)
 	return _mm_or_si128(a, _mm_or_si128(b, c));
 }
 
-static inline uint64_t bits_of(__m128i v, unsigned shift)
+/* The highest bits of 64 bytes. */
+static inline __attribute__((always_inline)) uint64_t bits_of(const __m128i v[static 4])
 {
-	return (uint64_t)(unsigned)_mm_movemask_epi8(v) << shift;
+	uint64_t lo = (unsigned)_mm_movemask_epi8(v[0]) |
+		      (uint64_t)(unsigned)_mm_movemask_epi8(v[1]) << 16;
+	uint64_t hi = (unsigned)_mm_movemask_epi8(v[2]) |
+		      (uint64_t)(unsigned)_mm_movemask_epi8(v[3]) << 16;
+
+	return lo | hi << 32;
 }
 
-static inline void look_at(struct bytes *r, __m128i v, unsigned shift)
+static inline __attribute__((always_inline)) void look(const char *p, struct bytes *r)
 {
-	__m128i ascii = in_range(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 'z');
-	/* a byte of another script is negative */
-	__m128i letter = _mm_or_si128(ascii, _mm_cmplt_epi8(v, _mm_setzero_si128()));
-	__m128i dot = is(v, '.'), quote = is(v, '\'');
-	/* these both divide clauses and may end sentences */
-	__m128i both = or3(in_range(v, '!', '"'), quote, is(v, '\n'));
-	__m128i clause = or3(is(v, '('), is(v, '*'), in_range(v, ',', '-'));
+	__m128i word[4], letter[4], ascii[4], dot[4], inner[4], lower[4], clause[4], stop[4];
 
-	clause = or3(clause, in_range(v, ':', ';'), is(v, '>'));
-	r->ascii |= bits_of(ascii, shift);
-	r->letter |= bits_of(letter, shift);
-	r->dot |= bits_of(dot, shift);
-	r->word |= bits_of(or3(letter, in_range(v, '0', '9'), is(v, '_')), shift);
-	r->inner |= bits_of(or3(dot, quote, is(v, '@')), shift);
-	r->lower |= bits_of(in_range(v, 'a', 'z'), shift);
-	r->clause |= bits_of(_mm_or_si128(both, clause), shift);
-	r->stop |= bits_of(or3(both, dot, _mm_or_si128(is(v, '?'), is(v, '|'))), shift);
-}
+	for (unsigned i = 0; i < 4; i++) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * (size_t)i));
+		__m128i quote = is(v, '\'');
+		/* these both divide clauses and may end sentences */
+		__m128i both = or3(in_range(v, '!', '"'), quote, is(v, '\n'));
 
-static inline void look(const char *p, struct bytes *r)
-{
-	*r = (struct bytes){0};
-	for (unsigned i = 0; i < 64; i += 16)
-		look_at(r, _mm_loadu_si128((const __m128i *)(const void *)(p + i)), i);
+		ascii[i] = in_range(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 'z');
+		/* a byte of another script has the highest bit */
+		letter[i] = _mm_or_si128(ascii[i], v);
+		word[i] = or3(letter[i], in_range(v, '0', '9'), is(v, '_'));
+		dot[i] = is(v, '.');
+		inner[i] = or3(dot[i], quote, is(v, '@'));
+		lower[i] = in_range(v, 'a', 'z');
+		clause[i] = or3(in_range(v, ',', '-'), in_range(v, ':', ';'), is(v, '>'));
+		clause[i] = or3(clause[i], both, _mm_or_si128(is(v, '('), is(v, '*')));
+		stop[i] = or3(both, dot[i], _mm_or_si128(is(v, '?'), is(v, '|')));
+	}
+	*r = (struct bytes){
+		.word = bits_of(word),
+		.letter = bits_of(letter),
+		.ascii = bits_of(ascii),
+		.dot = bits_of(dot),
+		.inner = bits_of(inner),
+		.lower = bits_of(lower),
+		.clause = bits_of(clause),
+		.stop = bits_of(stop),
+	};
 }
 
 static inline __m128i masked(__m128i v, unsigned bit)

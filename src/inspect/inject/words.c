@@ -250,9 +250,9 @@ static inline __attribute__((always_inline)) void count(
 
 	s->n_words++;
 	s->classes |= classes;
-	s->command |= ((classes & ACTIONS) != 0) & clause & (s->n_words <= 4);
-	if (__builtin_expect(!(classes & COUNTED), 1))
+	if (__builtin_expect(!(classes & (COUNTED | ACTIONS)), 1))
 		return;
+	s->command |= (classes & ACTIONS) && clause && s->n_words <= 4;
 	p->out->about += classes >> LEX_ABOUT & 1;
 	p->out->dev += classes >> LEX_DEV & 1;
 	p->out->you += own >> LEX_YOU & 1;
@@ -279,9 +279,12 @@ static inline __attribute__((always_inline)) void hints(
 	struct split *p, const char *text, uint32_t start, uint32_t end)
 {
 	uint32_t n = end - start;
-	bool run = p->run;
-	bool single = (n == 1) | ((n == 2) & run & (text[start] == '_'));
-	bool fresh = single & (!run | (start > p->spaced_end + 4u));
+	bool run = p->run, single, fresh;
+
+	if (__builtin_expect((n - 3 < 2 * SPACED_RUN - 4) & !run, 1))
+		return;
+	single = (n == 1) | ((n == 2) & run & (text[start] == '_'));
+	fresh = single & (!run | (start > p->spaced_end + 4u));
 
 	if (__builtin_expect((p->run >= SPACED_RUN) & (!single | fresh), 0))
 		hint(p, p->spaced, p->spaced_end, HINT_SPACED);
@@ -376,11 +379,12 @@ static inline __attribute__((always_inline)) void one_word(struct split *p,
 		p->s.n_upper = (uint16_t)(p->s.n_upper + w.upper);
 		p->s.foreign |= w.foreign;
 	} else {
-		bool more = (t->text[start] & 0x20) | (end - start > 1);
-		bool call = (t->text[end] == '(') & more;
+		uint64_t own = 0;
 
-		classes = classify(
-			x, hash_of(t->text + start, end - start), (uint64_t)call << LEX_IDENT);
+		/* a macro of one letter is none */
+		if (t->text[end] == '(' && (end - start > 1 || t->text[start] >= 'a'))
+			own = BIT(LEX_IDENT);
+		classes = classify(x, hash_of(t->text + start, end - start), own);
 	}
 	count(p, classes, x->last, clause);
 	hints(p, t->text, start, end);
@@ -412,8 +416,8 @@ int inject_split(struct bawn_arena *a, const struct inject_text *t, struct injec
 		(void)next_edge(&e);
 		end = e.at + e.bit;
 		one_word(&p, t, &x, (uint32_t)start, (uint32_t)end,
-			(e.m->odd >> e.bit & 1) |
-				((t->text[end] == ':') & (t->text[end + 1] == '/')));
+			(e.m->odd >> e.bit & 1) ||
+				(t->text[end] == ':' && t->text[end + 1] == '/'));
 		fresh = p.s.n_words == SENTENCE_WORDS;
 		if (__builtin_expect(fresh, 0))
 			add(&p);
