@@ -51,7 +51,7 @@ SHAPE_PRIOR = {
 STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6]}
-BUDGET = {"natural": 0.005, "agent_doc": 0.01, "security_doc": 0.045}
+BUDGET = {"natural": 0.003, "agent_doc": 0.01, "security_doc": 0.045}
 
 
 def prior(names):

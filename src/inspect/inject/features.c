@@ -113,9 +113,9 @@ enum shape {
 	S_CONSENT_ORDER,
 	S_CARES, /* asks for restraint and for nothing else */
 	S_FOR_PEOPLE,
-	S_DATA,                 /* a value among data */
-	S_DEVS,                 /* density of words about building software, three steps */
-	S_BULLETS = S_DEVS + 3, /* of list items, three steps */
+	S_DATA,                       /* a value among data */
+	S_DEVS,                       /* density of words about building software, three steps */
+	S_BULLETS = S_DEVS + 3,       /* of list items, three steps */
 	S_AGENT_DOES = S_BULLETS + 3, /* a model is said to do it: an order in the third person */
 	S_AGENT_NORM,                 /* a model is bound by custom, policy or agreement */
 	S_NORM_ACTION,
@@ -631,7 +631,7 @@ static bool called_order(const struct view *v)
 			BIT(LEX_MODAL);
 
 	for (size_t i = 0; i < v->n && i < 8; i++) {
-		char next = v->w[i].classes & BIT(LEX_AGENT) ? behind(v, i) : 0;
+		char next = (char)(v->w[i].classes & BIT(LEX_AGENT) ? behind(v, i) : 0);
 
 		if ((next == ',' || next == ':' || next == '-') && after(v, i, what, 2) &&
 			after(v, i, ACTIONS, 12))
