@@ -7,17 +7,10 @@
  */
 #include <string.h>
 
-#include "inject-lexicon.h"
-#include "inspect/inject/inject.h"
+#include "inspect/inject/classes.h"
 
-#define BIT(class) ((uint64_t)1 << (class))
-#define NEAR       2 /* sentences on each side */
-#define AROUND     4
-#define VALUE      ":[{(,=-\n" /* what stands before a value, and not before a quotation */
-#define OBJECTS    (BIT(LEX_SECRET) | BIT(LEX_PRIVATE))
-#define ACTIONS                                                                               \
-	(BIT(LEX_EXFIL) | BIT(LEX_DESTROY) | BIT(LEX_EXEC) | BIT(LEX_REVEAL) | BIT(LEX_SAY) | \
-		BIT(LEX_PAY) | BIT(LEX_ACT) | BIT(LEX_OVERRIDE) | BIT(LEX_OBEY) | BIT(LEX_TELL))
+#define AROUND 4
+#define VALUE  ":[{(,=-\n" /* what stands before a value, and not before a quotation */
 
 enum shape {
 	S_PLACE, /* one for each PLACE_* */
@@ -721,16 +714,6 @@ static void mixes(struct view *v)
 	}
 }
 
-uint64_t inject_near(const struct inject_sentences *all, size_t i)
-{
-	size_t first = i > NEAR ? i - NEAR : 0;
-	uint64_t near = 0;
-
-	for (size_t k = first; k < all->n && k <= i + NEAR; k++)
-		near |= k == i ? 0 : all->v[k].classes;
-	return near;
-}
-
 static void neighbours(struct view *v)
 {
 	for (size_t d = 1; d <= AROUND; d++)
@@ -750,65 +733,6 @@ static void neighbours(struct view *v)
 				v->around_order |= s->command;
 			}
 		}
-}
-
-bool inject_candidate(const struct inject_sentence *s)
-{
-	uint64_t c = s->classes;
-	uint64_t addressed = BIT(LEX_YOU) | BIT(LEX_USER3) | BIT(LEX_ME);
-
-	if (s->hits || (c & BIT(LEX_FORMAT) && c & (BIT(LEX_TARGET) | BIT(LEX_URLISH)) &&
-			       (c & (OBJECTS | BIT(LEX_TASK) | BIT(LEX_PROMPT)))))
-		return true;
-	if (c & (BIT(LEX_SECRECY) | BIT(LEX_MODE) | BIT(LEX_NEWTASK) | BIT(LEX_PROMPT) |
-			BIT(LEX_READER) | BIT(LEX_ROLE)))
-		return true;
-	if (s->n_words < 4)
-		return false;
-	if (c & BIT(LEX_MEMORY) && c & (ACTIONS | BIT(LEX_ALWAYS) | BIT(LEX_PERMIT)))
-		return true;
-	if (c & BIT(LEX_PARAM) && c & (OBJECTS | BIT(LEX_PROMPT)) && c & (BIT(LEX_MODAL) | ACTIONS))
-		return true;
-	if (s->command && c & (BIT(LEX_RIGHTS) | BIT(LEX_VERDICT)))
-		return true;
-	if (c & BIT(LEX_PARAM) && c & BIT(LEX_MODAL) && s->n_words > 5)
-		return true;
-	if (c & BIT(LEX_NORM) && c & (ACTIONS | BIT(LEX_DOES)) &&
-		c & (OBJECTS | BIT(LEX_TARGET) | BIT(LEX_PROMPT)))
-		return true;
-	if (c & BIT(LEX_AGENT) ||
-		(c & BIT(LEX_OVERRIDE) &&
-			c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_YOU) | BIT(LEX_TASK))))
-		return true;
-	if (c & addressed && c & (ACTIONS | BIT(LEX_URGENT) | BIT(LEX_PERMIT)))
-		return true;
-	if (s->command && c & (OBJECTS | BIT(LEX_TARGET) | BIT(LEX_DESPITE) | BIT(LEX_TASK) |
-				      BIT(LEX_TOOL) | BIT(LEX_IDENT)))
-		return true;
-	if (c & ACTIONS && c & (BIT(LEX_TASK) | BIT(LEX_TOOL)) &&
-		c & (BIT(LEX_SEQ) | BIT(LEX_COND) | BIT(LEX_MODAL)))
-		return true;
-	return c & ACTIONS && c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT));
-}
-
-bool inject_trigger(const struct inject_sentence *s)
-{
-	uint64_t c = s->classes;
-
-	if (!c)
-		return s->foreign;
-	if (c & (BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_PERMIT) |
-			BIT(LEX_DESPITE) | BIT(LEX_USER3) | BIT(LEX_OVERRIDE)))
-		return true;
-	if (c & BIT(LEX_HINT) &&
-		c & (ACTIONS | BIT(LEX_YOU) | BIT(LEX_NEG) | BIT(LEX_MODAL) | BIT(LEX_THIS)))
-		return true;
-	if (c & BIT(LEX_YOU) && c & (BIT(LEX_MODAL) | BIT(LEX_COND) | ACTIONS))
-		return true;
-	if (c & ACTIONS && c & (BIT(LEX_TARGET) | OBJECTS | BIT(LEX_IDENT)))
-		return true;
-	return s->foreign || (c & BIT(LEX_AUTHORITY) && (s->n_upper || c & BIT(LEX_URGENT))) ||
-	       inject_candidate(s);
 }
 
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
