@@ -42,6 +42,7 @@ struct example {
 struct draft {
 	struct bawn_rule rule;
 	const char *id;
+	uint32_t scan; /* 0: the pattern itself */
 	bool has_category, has_level, has_confidence, has_means;
 	size_t n_patterns, n_match, n_no_match;
 };
@@ -53,6 +54,7 @@ struct compiler {
 	struct pool strings;
 	struct bawn_rule *rules;
 	unsigned *flags; /* hyperscan's, per rule */
+	uint32_t *scans; /* what hyperscan looks for, per rule */
 	size_t n;
 	struct example *examples;
 	size_t n_examples;
@@ -184,10 +186,10 @@ static void check_pcre(const struct compiler *c, const struct bawn_rule *r, size
 	pcre2_code_free(code);
 }
 
-/* Sets the width and returns the flags that hyperscan takes the pattern with. */
-static unsigned check_hyperscan(const struct compiler *c, struct bawn_rule *r, size_t line)
+/* Sets the width and returns the flags that hyperscan takes what it looks for with. */
+static unsigned check_hyperscan(
+	const struct compiler *c, struct bawn_rule *r, const char *pattern, size_t line)
 {
-	const char *pattern = at(c, r->pattern);
 	unsigned flags = r->caseless ? HS_FLAG_CASELESS : 0;
 	static const hs_platform_info_t generic = {0};
 	hs_expr_info_t *info = NULL;
@@ -220,6 +222,7 @@ static void add_pattern(struct compiler *c, struct draft *d, const yaml_node_t *
 		die(c, line_of(n), "too many patterns");
 	c->rules = grow(c->rules, c->n, sizeof(*c->rules));
 	c->flags = grow(c->flags, c->n, sizeof(*c->flags));
+	c->scans = grow(c->scans, c->n, sizeof(*c->scans));
 	c->rules[c->n] = (struct bawn_rule){
 		.pattern = pool_add(c, text),
 		.line = (uint32_t)line_of(n),
@@ -331,6 +334,8 @@ static void read_key(struct compiler *c, struct draft *d, const char *key, const
 		add_pattern(c, d, v);
 	} else if (!strcmp(key, "patterns")) {
 		read_patterns(c, d, v);
+	} else if (!strcmp(key, "scan")) {
+		d->scan = pool_add(c, text_of(c, v));
 	} else if (!strcmp(key, "caseless")) {
 		r->caseless = flag_of(c, v);
 	} else if (!strcmp(key, "group")) {
@@ -367,6 +372,8 @@ static void check_whole(const struct compiler *c, const struct draft *d, size_t 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (!parts[i].there)
 			die(c, line, "this rule has no '%s'", parts[i].name);
+	if (d->scan && d->n_patterns > 1)
+		die(c, line, "'scan' goes with one pattern");
 }
 
 static void read_rule(struct compiler *c, const yaml_node_t *n)
@@ -388,7 +395,8 @@ static void read_rule(struct compiler *c, const yaml_node_t *n)
 		r.line = c->rules[i].line;
 		c->rules[i] = r;
 		check_pcre(c, &c->rules[i], r.line);
-		c->flags[i] = check_hyperscan(c, &c->rules[i], r.line);
+		c->scans[i] = d.scan ? d.scan : r.pattern;
+		c->flags[i] = check_hyperscan(c, &c->rules[i], at(c, c->scans[i]), r.line);
 	}
 	for (size_t i = first_example; i < c->n_examples; i++) {
 		c->examples[i].id = strdup(d.id);
@@ -483,7 +491,7 @@ static size_t build_database(struct compiler *c, char **ret)
 	if (!patterns || !ids)
 		exit(1);
 	for (size_t i = 0; i < c->n; i++) {
-		patterns[i] = at(c, c->rules[i].pattern);
+		patterns[i] = at(c, c->scans[i]);
 		ids[i] = (unsigned)i;
 	}
 	if (hs_compile_multi(patterns, c->flags, ids, (unsigned)c->n, HS_MODE_BLOCK, &generic, &db,
@@ -675,6 +683,7 @@ static void done(struct compiler *c)
 	free(c->files);
 	free(c->rules);
 	free(c->flags);
+	free(c->scans);
 	free(c->strings.data);
 }
 

@@ -12,12 +12,17 @@
  *     confidence: 0.95
  *     means: "GitHub personal access token"      # goes into messages
  *     pattern: '\bghp_[0-9A-Za-z]{36}\b'         # PCRE; or patterns: [ … ]
+ *     scan: '\bghp_'                   # optional, with one pattern: see below
  *     caseless: true                   # optional, default false
  *     group: 1                         # optional: the capture that is the span (0)
  *     check: crc-github                # optional: a function of the detector that must agree
  *     args: {entropy: "3.5"}           # optional, strings, for check
  *     match: [ … ]                     # at least one; each must produce this rule's finding
  *     no-match: [ … ]                  # at least one; must not produce it
+ *
+ * `scan` is what hyperscan looks for in the pattern's place: every match of the pattern has to start
+ * with a match of it. A pattern that ends in a long or open repetition is slow to look for and has
+ * its matches confirmed over all bytes that it might span; its beginning is not and has not.
  *
  * An example is a string, or {python: string} where the language cannot be guessed from it.
  * Patterns see bytes: no \x{200b}, write the UTF-8 bytes. They must not match the empty string. A
@@ -39,7 +44,7 @@ struct bawn_rule {
 	uint32_t id, category, means, pattern, check,
 		args; /* offsets into the set's strings; args: key\0value\0…\0 */
 	uint32_t line;
-	uint32_t width; /* bytes a match can have, at most BAWN_RULE_WIDTH_MAX */
+	uint32_t width; /* bytes that hyperscan's match can have, at most BAWN_RULE_WIDTH_MAX */
 	float confidence;
 	uint8_t level;
 	uint8_t group;

@@ -13,10 +13,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define HIDDEN_MAX 256
 
-enum { IN, IN_BIAS, OUT, STRAIGHT, BIAS, PARTS };
+enum {
+	IN,
+	IN_BIAS,
+	OUT,
+	STRAIGHT,
+	BIAS,
+	PARTS
+};
 
 struct head {
 	uint32_t sentences, features, hidden, rows, epochs, batch;
@@ -48,7 +56,7 @@ static void *get(size_t n, size_t size)
 
 	if (!p || fread(p, size, n, stdin) != n) {
 		(void)fputs("inject-fit: no whole job on standard input\n", stderr);
-		exit(1);
+		_exit(1);
 	}
 	return p;
 }
@@ -58,7 +66,7 @@ static float *zeros(size_t n)
 	float *p = calloc(n, sizeof(*p));
 
 	if (!p)
-		exit(1);
+		_exit(1);
 	return p;
 }
 
@@ -69,7 +77,7 @@ static void read_job(struct job *j)
 	j->h = *h;
 	free(h);
 	if (j->h.hidden > HIDDEN_MAX || !j->h.batch)
-		exit(1);
+		_exit(1);
 	j->first = get(j->h.sentences + 1u, sizeof(uint32_t));
 	j->feature = get(j->first[j->h.sentences], sizeof(uint16_t));
 	j->label = get(j->h.sentences, sizeof(float));
@@ -155,8 +163,8 @@ static void move(const struct job *j, struct state *s, unsigned part, const floa
 
 		s->m[part][i] = 0.9f * s->m[part][i] + 0.1f * g;
 		s->v[part][i] = 0.999f * s->v[part][i] + 0.001f * g * g;
-		j->p[part][i] -= rate * (s->m[part][i] * fix[0]) /
-				 (sqrtf(s->v[part][i] * fix[1]) + 1e-8f);
+		j->p[part][i] -=
+			rate * (s->m[part][i] * fix[0]) / (sqrtf(s->v[part][i] * fix[1]) + 1e-8f);
 	}
 }
 

@@ -24,7 +24,7 @@ from grammar import Grammar
 
 CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 336
 COUNT = MIX + 2 * 800
-HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 1.5e-2, 0.1, (1,)
+HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 1e-2, 0.1, (1,)
 DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
 GATE_LOSS = 0.003  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
@@ -45,11 +45,13 @@ SHAPE_PRIOR = {
     "YOU_MUST": 0.3, "AGENT_MUST": 0.8, "TASK_COLON": 0.5, "ROLE_FIRST": 0.3, "YOU_MODE": 1.0, "AUTHORITY_COLON": 0.6,
     "AUTHORITY_PERMIT": 0.8, "URGENT_ORDER": 0.3, "DESPITE_ORDER": 0.5, "ALWAYS_ORDER": 0.3, "MY_OBJECT_ORDER": 0.4,
     "INSTEAD_ORDER": 0.8, "FAKE_ERROR": 0.8, "NEW_POLICY": 0.6, "READER_ORDER": 1.0, "NEAR_HIT": 0.5,
-    "ABOUT_QUOTED": -0.8}
+    "ABOUT_QUOTED": -0.8, "AGENT_DOES": 0.2, "AGENT_NORM": 0.4, "NORM_OBJECT": 0.2, "AGENT_OBJECT": 0.3, "PUT_PARAM": 0.2,
+    "HUSHED_AFTER": 0.4, "HUSHED_HERE": 0.4, "ONLY_AGENT": 0.5, "CALLED_ORDER": 1.2, "MODEL_ORDER": 0.6, "ADDRESSED": 0.3,
+    "RIGHTS_ORDER": 0.3, "PARAM_OBJECT": 0.3, "HIDE_ORDER": 0.3, "CARES": -0.5}
 STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6]}
-BUDGET = {"natural": 0.005, "agent_doc": 0.01, "security_doc": 0.045}
+BUDGET = {"natural": 0.003, "agent_doc": 0.01, "security_doc": 0.045}
 
 
 def prior(names):

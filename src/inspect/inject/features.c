@@ -7,17 +7,10 @@
  */
 #include <string.h>
 
-#include "inject-lexicon.h"
-#include "inspect/inject/inject.h"
+#include "inspect/inject/classes.h"
 
-#define BIT(class) ((uint64_t)1 << (class))
-#define NEAR       2 /* sentences on each side */
-#define AROUND     4
-#define VALUE      ":[{(,=-\n" /* what stands before a value, and not before a quotation */
-#define OBJECTS    (BIT(LEX_SECRET) | BIT(LEX_PRIVATE))
-#define ACTIONS                                                                               \
-	(BIT(LEX_EXFIL) | BIT(LEX_DESTROY) | BIT(LEX_EXEC) | BIT(LEX_REVEAL) | BIT(LEX_SAY) | \
-		BIT(LEX_PAY) | BIT(LEX_ACT) | BIT(LEX_OVERRIDE) | BIT(LEX_OBEY) | BIT(LEX_TELL))
+#define AROUND 4
+#define VALUE  ":[{(,=-\n" /* what stands before a value, and not before a quotation */
 
 enum shape {
 	S_PLACE, /* one for each PLACE_* */
@@ -113,9 +106,9 @@ enum shape {
 	S_CONSENT_ORDER,
 	S_CARES, /* asks for restraint and for nothing else */
 	S_FOR_PEOPLE,
-	S_DATA,                 /* a value among data */
-	S_DEVS,                 /* density of words about building software, three steps */
-	S_BULLETS = S_DEVS + 3, /* of list items, three steps */
+	S_DATA,                       /* a value among data */
+	S_DEVS,                       /* density of words about building software, three steps */
+	S_BULLETS = S_DEVS + 3,       /* of list items, three steps */
 	S_AGENT_DOES = S_BULLETS + 3, /* a model is said to do it: an order in the third person */
 	S_AGENT_NORM,                 /* a model is bound by custom, policy or agreement */
 	S_NORM_ACTION,
@@ -132,6 +125,8 @@ enum shape {
 	S_ONLY_AGENT, /* nowhere else does the text speak of a model */
 	S_ONLY_YOU,
 	S_ONLY_ORDER,
+	S_CALLED_ORDER, /* a model is called, and told what to do in the same breath */
+	S_MODEL_ORDER,  /* models as a kind are bound: "AI planners shall", "agents submit" */
 	S_COUNT,
 };
 _Static_assert(S_COUNT <= FEATURE_SHAPES, "room for shapes");
@@ -577,9 +572,11 @@ static bool piped(const struct view *v)
 	size_t len = v->s->end - v->s->start, left = v->t->len - v->s->start;
 
 	len = len + 8 < left ? len + 8 : left;
-	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
-		if (memmem(p, len, shells[i], strlen(shells[i])))
-			return true;
+	for (const char *q = p; (q = memchr(q, '|', len - (size_t)(q - p))); q++)
+		for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+			if (len - (size_t)(q - p) >= strlen(shells[i]) &&
+				!memcmp(q, shells[i], strlen(shells[i])))
+				return true;
 	return false;
 }
 
@@ -620,12 +617,30 @@ static void purposes(struct view *v)
 	shape(v, S_FOR_PEOPLE, (v->s->classes | v->near) & BIT(LEX_PERSON));
 }
 
+/* "Assistants, open …", "AI agents: if …", "to the bot – remove …" */
+static bool called_order(const struct view *v)
+{
+	uint64_t what = ACTIONS | BIT(LEX_YOU) | BIT(LEX_COND) | BIT(LEX_SEQ) | BIT(LEX_NEG) |
+			BIT(LEX_MODAL);
+
+	for (size_t i = 0; i < v->n && i < 8; i++) {
+		char next = (char)(v->w[i].classes & BIT(LEX_AGENT) ? behind(v, i) : 0);
+
+		if ((next == ',' || next == ':' || next == '-') && after(v, i, what, 2) &&
+			after(v, i, ACTIONS, 12))
+			return true;
+	}
+	return false;
+}
+
 /* Orders that do not look like one: by custom, in the third person, by what a tool needs. */
 static void customs(struct view *v)
 {
 	static const uint64_t tool3[] = {
 		BIT(LEX_COND) | BIT(LEX_SEQ), BIT(LEX_TOOL) | BIT(LEX_IDENT), BIT(LEX_MODAL)};
 	uint64_t agent = BIT(LEX_AGENT) | BIT(LEX_READER), c = v->s->classes;
+	static const uint64_t bound3[] = {
+		BIT(LEX_AGENT), BIT(LEX_MODAL) | BIT(LEX_NORM), ACTIONS | BIT(LEX_NEG)};
 	bool acts = v->order || c & (BIT(LEX_DOES) | BIT(LEX_EXFIL));
 
 	shape(v, S_AGENT_DOES, then(v, agent, BIT(LEX_DOES), 8, false));
@@ -637,6 +652,8 @@ static void customs(struct view *v)
 	shape(v, S_AGENT_OBJECT, c & BIT(LEX_AGENT) && c & (OBJECTS | BIT(LEX_PROMPT)));
 	shape(v, S_PUT_PARAM, then(v, BIT(LEX_EXFIL) | BIT(LEX_SAY), BIT(LEX_PARAM), 12, false));
 	shape(v, S_TOOL_MUST, then3(v, tool3, 8, false));
+	shape(v, S_CALLED_ORDER, called_order(v));
+	shape(v, S_MODEL_ORDER, then3(v, bound3, 4, false));
 	shape(v, S_HUSHED_AFTER, acts && v->near & BIT(LEX_SECRECY));
 	shape(v, S_HUSHED_HERE,
 		c & BIT(LEX_SECRECY) &&
@@ -697,16 +714,6 @@ static void mixes(struct view *v)
 	}
 }
 
-uint64_t inject_near(const struct inject_sentences *all, size_t i)
-{
-	size_t first = i > NEAR ? i - NEAR : 0;
-	uint64_t near = 0;
-
-	for (size_t k = first; k < all->n && k <= i + NEAR; k++)
-		near |= k == i ? 0 : all->v[k].classes;
-	return near;
-}
-
 static void neighbours(struct view *v)
 {
 	for (size_t d = 1; d <= AROUND; d++)
@@ -728,65 +735,6 @@ static void neighbours(struct view *v)
 		}
 }
 
-bool inject_candidate(const struct inject_sentence *s)
-{
-	uint64_t c = s->classes;
-	uint64_t addressed = BIT(LEX_YOU) | BIT(LEX_USER3) | BIT(LEX_ME);
-
-	if (s->hits || (c & BIT(LEX_FORMAT) && c & (BIT(LEX_TARGET) | BIT(LEX_URLISH)) &&
-			       (c & (OBJECTS | BIT(LEX_TASK) | BIT(LEX_PROMPT)))))
-		return true;
-	if (c & (BIT(LEX_SECRECY) | BIT(LEX_MODE) | BIT(LEX_NEWTASK) | BIT(LEX_PROMPT) |
-			BIT(LEX_READER) | BIT(LEX_ROLE)))
-		return true;
-	if (s->n_words < 4)
-		return false;
-	if (c & BIT(LEX_MEMORY) && c & (ACTIONS | BIT(LEX_ALWAYS) | BIT(LEX_PERMIT)))
-		return true;
-	if (c & BIT(LEX_PARAM) && c & (OBJECTS | BIT(LEX_PROMPT)) && c & (BIT(LEX_MODAL) | ACTIONS))
-		return true;
-	if (s->command && c & (BIT(LEX_RIGHTS) | BIT(LEX_VERDICT)))
-		return true;
-	if (c & BIT(LEX_PARAM) && c & BIT(LEX_MODAL) && s->n_words > 5)
-		return true;
-	if (c & BIT(LEX_NORM) && c & (ACTIONS | BIT(LEX_DOES)) &&
-		c & (OBJECTS | BIT(LEX_TARGET) | BIT(LEX_PROMPT)))
-		return true;
-	if (c & BIT(LEX_AGENT) ||
-		(c & BIT(LEX_OVERRIDE) &&
-			c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_YOU) | BIT(LEX_TASK))))
-		return true;
-	if (c & addressed && c & (ACTIONS | BIT(LEX_URGENT) | BIT(LEX_PERMIT)))
-		return true;
-	if (s->command && c & (OBJECTS | BIT(LEX_TARGET) | BIT(LEX_DESPITE) | BIT(LEX_TASK) |
-				      BIT(LEX_TOOL) | BIT(LEX_IDENT)))
-		return true;
-	if (c & ACTIONS && c & (BIT(LEX_TASK) | BIT(LEX_TOOL)) &&
-		c & (BIT(LEX_SEQ) | BIT(LEX_COND) | BIT(LEX_MODAL)))
-		return true;
-	return c & ACTIONS && c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT));
-}
-
-bool inject_trigger(const struct inject_sentence *s)
-{
-	uint64_t c = s->classes;
-
-	if (!c)
-		return s->foreign;
-	if (c & (BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_PERMIT) |
-			BIT(LEX_DESPITE) | BIT(LEX_USER3) | BIT(LEX_OVERRIDE)))
-		return true;
-	if (c & BIT(LEX_HINT) &&
-		c & (ACTIONS | BIT(LEX_YOU) | BIT(LEX_NEG) | BIT(LEX_MODAL) | BIT(LEX_THIS)))
-		return true;
-	if (c & BIT(LEX_YOU) && c & (BIT(LEX_MODAL) | BIT(LEX_COND) | ACTIONS))
-		return true;
-	if (c & ACTIONS && c & (BIT(LEX_TARGET) | OBJECTS | BIT(LEX_IDENT)))
-		return true;
-	return s->foreign || (c & BIT(LEX_AUTHORITY) && (s->n_upper || c & BIT(LEX_URGENT))) ||
-	       inject_candidate(s);
-}
-
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
 	unsigned place, struct inject_features *out)
 {
@@ -797,7 +745,9 @@ void inject_features(const struct inject_text *t, const struct inject_sentences 
 	v.place = place | inject_place(t, v.s->start, v.s->end);
 	v.n = inject_words(t->text, v.s, words);
 	neighbours(&v);
-	for (unsigned k = 0; k < LEX_MAX; k++) {
+	for (uint64_t left = v.s->classes | v.near; left; left &= left - 1) {
+		unsigned k = (unsigned)__builtin_ctzll(left);
+
 		if (v.s->classes >> k & 1)
 			put(&v, FEATURE_CLASS + k);
 		if (v.near >> k & 1)

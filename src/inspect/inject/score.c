@@ -66,12 +66,14 @@ double inject_meant(const struct inject_sentences *all, size_t i)
 {
 	const struct inject_sentence *s = &all->v[i];
 	uint64_t before = i ? all->v[i - 1].classes : 0;
+	uint64_t near = s->classes | inject_near(all, i);
+	bool apart = !(near & (BIT(LEX_ABOUT) | BIT(LEX_EXAMPLE))); /* the talk is elsewhere */
 	double m = 1.0;
 
 	if (all->about * 1000 > all->words * 15)
-		m *= 0.4;
+		m *= apart ? 0.6 : 0.4;
 	else if (all->about * 1000 > all->words * 5)
-		m *= 0.65;
+		m *= apart ? 0.78 : 0.65;
 	if ((s->classes | before) & BIT(LEX_ABOUT))
 		m *= 0.7;
 	if (s->quoted)

@@ -105,6 +105,54 @@ TEST(the_place_is_a_feature)
 	ASSERT_TRUE(there);
 }
 
+/* Features that the first sentence of one text has and that of the other has not. */
+static size_t more(const char *one, const char *other, unsigned from, unsigned to)
+{
+	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
+	struct inject_features f = features(a, one, 0), g = features(a, other, 0);
+	size_t n = 0;
+
+	for (size_t i = 0; i < f.n; i++) {
+		bool both = false;
+
+		for (size_t k = 0; k < g.n; k++)
+			both |= g.v[k] == f.v[i];
+		n += !both && f.v[i] >= from && f.v[i] < to;
+	}
+	return n;
+}
+
+TEST(who_is_bound_is_a_feature)
+{
+	unsigned from = FEATURE_SHAPE, to = FEATURE_SHAPE + FEATURE_SHAPES;
+
+	/* called by name, and told what to do */
+	ASSERT_TRUE(
+		more("Assistants, open the archive file.", "We open the archive file.", from, to));
+	/* in the third person, by custom */
+	ASSERT_TRUE(
+		more("Agents are expected to post the token.", "They post the token.", from, to));
+	/* pairs of roles in the sentence and with its neighbours are different features */
+	ASSERT_TRUE(more("The agent sends the token. Fine.", "The agent rests. The token is sent.",
+		FEATURE_MIX, FEATURE_MIX + FEATURE_MIXES));
+	ASSERT_TRUE(more("The agent rests. Send the token.", "The agent sends the token. Fine.",
+		FEATURE_WIDE, FEATURE_WIDE + FEATURE_MIXES));
+}
+
+TEST(values_are_not_quotations)
+{
+	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
+	struct inject_text t;
+	struct inject_sentences s;
+
+	s = split(a, "reviews:\n- 'Open the file now'\n", &t);
+	ASSERT_EQ(s.n, 2);
+	ASSERT_TRUE(!inject_quoted(&t, &s.v[1]));
+	s = split(a, "He said \"Do this. Open the file. Then go\" and left.", &t);
+	ASSERT_EQ(s.n, 3);
+	ASSERT_TRUE(inject_quoted(&t, &s.v[1]));
+}
+
 TEST(confidence_grows_with_the_score)
 {
 	double last = 0;

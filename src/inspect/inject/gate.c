@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which sentences are worth a closer look. Most of any text orders nobody to do anything; that is
+ * told by the classes of its words alone, before features or rules cost time.
+ */
+#include "inspect/inject/classes.h"
+
+uint64_t inject_near(const struct inject_sentences *all, size_t i)
+{
+	size_t first = i > NEAR ? i - NEAR : 0;
+	uint64_t near = 0;
+
+	for (size_t k = first; k < all->n && k <= i + NEAR; k++)
+		near |= k == i ? 0 : all->v[k].classes;
+	return near;
+}
+
+bool inject_candidate(const struct inject_sentence *s)
+{
+	uint64_t c = s->classes;
+	uint64_t addressed = BIT(LEX_YOU) | BIT(LEX_USER3) | BIT(LEX_ME);
+
+	if (s->hits || (c & BIT(LEX_FORMAT) && c & (BIT(LEX_TARGET) | BIT(LEX_URLISH)) &&
+			       (c & (OBJECTS | BIT(LEX_TASK) | BIT(LEX_PROMPT)))))
+		return true;
+	if (c & (BIT(LEX_SECRECY) | BIT(LEX_MODE) | BIT(LEX_NEWTASK) | BIT(LEX_PROMPT) |
+			BIT(LEX_READER) | BIT(LEX_ROLE)))
+		return true;
+	if (s->n_words < 4)
+		return false;
+	if (c & BIT(LEX_MEMORY) && c & (ACTIONS | BIT(LEX_ALWAYS) | BIT(LEX_PERMIT)))
+		return true;
+	if (c & BIT(LEX_PARAM) && c & (OBJECTS | BIT(LEX_PROMPT)) && c & (BIT(LEX_MODAL) | ACTIONS))
+		return true;
+	if (s->command && c & (BIT(LEX_RIGHTS) | BIT(LEX_VERDICT)))
+		return true;
+	if (c & BIT(LEX_PARAM) && c & BIT(LEX_MODAL) && s->n_words > 5)
+		return true;
+	if (c & BIT(LEX_NORM) && c & (ACTIONS | BIT(LEX_DOES)) &&
+		c & (OBJECTS | BIT(LEX_TARGET) | BIT(LEX_PROMPT)))
+		return true;
+	if (c & BIT(LEX_AGENT) ||
+		(c & BIT(LEX_OVERRIDE) &&
+			c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_YOU) | BIT(LEX_TASK))))
+		return true;
+	if (c & addressed && c & (ACTIONS | BIT(LEX_URGENT) | BIT(LEX_PERMIT)))
+		return true;
+	if (s->command && c & (OBJECTS | BIT(LEX_TARGET) | BIT(LEX_DESPITE) | BIT(LEX_TASK) |
+				      BIT(LEX_TOOL) | BIT(LEX_IDENT)))
+		return true;
+	if (c & ACTIONS && c & (BIT(LEX_TASK) | BIT(LEX_TOOL)) &&
+		c & (BIT(LEX_SEQ) | BIT(LEX_COND) | BIT(LEX_MODAL)))
+		return true;
+	return c & ACTIONS && c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT));
+}
+
+bool inject_trigger(const struct inject_sentence *s)
+{
+	uint64_t c = s->classes;
+
+	if (!c)
+		return s->foreign;
+	if (c & (BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_PERMIT) |
+			BIT(LEX_DESPITE) | BIT(LEX_USER3) | BIT(LEX_OVERRIDE)))
+		return true;
+	if (c & BIT(LEX_HINT) &&
+		c & (ACTIONS | BIT(LEX_YOU) | BIT(LEX_NEG) | BIT(LEX_MODAL) | BIT(LEX_THIS)))
+		return true;
+	if (c & BIT(LEX_YOU) && c & (BIT(LEX_MODAL) | BIT(LEX_COND) | ACTIONS))
+		return true;
+	if (c & ACTIONS && c & (BIT(LEX_TARGET) | OBJECTS | BIT(LEX_IDENT)))
+		return true;
+	return s->foreign || (c & BIT(LEX_AUTHORITY) && (s->n_upper || c & BIT(LEX_URGENT))) ||
+	       inject_candidate(s);
+}
