@@ -203,7 +203,8 @@ static size_t line_mark(const struct norm *n, size_t at, unsigned *place)
 	for (size_t k = 0; k < sizeof(marks) / sizeof(marks[0]); k++) {
 		size_t len = marks[k].len;
 
-		if (marks[k].mark[0] != n->in[at] || !starts(n, at, marks[k].mark))
+		if (marks[k].mark[0] != n->in[at] || n->len - at < len ||
+			memcmp(n->in + at, marks[k].mark, len) != 0)
 			continue;
 		*place |= marks[k].place;
 		while (at + len < n->len && strchr("/*>!", n->in[at + len]) && n->in[at + len])
