@@ -260,10 +260,11 @@ static void enter(struct code_walk *w, const struct frame *f)
 
 static void leave(struct code_walk *w, const struct frame *f, const struct frame *parent)
 {
+	struct code_val *children = w->vals ? w->vals + f->first : NULL;
 	struct code_val v;
 
 	w->parent = parent ? parent->kind : (uint8_t)CODE_OTHER;
-	v = code_leave(w, f->kind, w->vals + f->first, w->n_vals - f->first, f->start, f->end);
+	v = code_leave(w, f->kind, children, w->n_vals - f->first, f->start, f->end);
 	w->n_vals = f->first;
 	w->scope = f->scope;
 	/* one name is itself, not a pattern */
@@ -288,6 +289,8 @@ struct stack {
 
 static void leave_top(struct code_walk *w, struct stack *st)
 {
+	if (!st->v || !st->n)
+		return;
 	st->n--;
 	leave(w, &st->v[st->n], st->n ? &st->v[st->n - 1] : NULL);
 }

@@ -187,10 +187,12 @@ size_t inject_html_entity(const char *p, size_t n, uint32_t *cp)
 	if (p[1] == '#')
 		return number_entity(p, n, cp);
 	for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++) {
-		size_t len = strlen(entities[i].name);
+		size_t len;
 
-		if (n > len + 1 && p[1] == entities[i].name[0] && p[len + 1] == ';' &&
-			!strncmp(p + 1, entities[i].name, len)) {
+		if (p[1] != entities[i].name[0])
+			continue;
+		len = strlen(entities[i].name);
+		if (n > len + 1 && p[len + 1] == ';' && !strncmp(p + 1, entities[i].name, len)) {
 			*cp = entities[i].cp;
 			return len + 2;
 		}

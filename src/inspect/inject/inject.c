@@ -19,7 +19,8 @@
 #define STRONG        0.88f /* confidence of a rule that the model may doubt only so far */
 #define DEPTH_MAX     2
 #define SENTENCE_COST 256 /* of the budget, for one that is scored */
-#define FINDINGS_MAX  16  /* of the model, for one window */
+#define FINDINGS_MAX  16  /* of the model, for each FINDINGS_PER bytes that were begun */
+#define FINDINGS_PER  65536
 #define REPORT_FROM   0.30
 
 /* Families of rules, by the word behind "inject." in their ids; a bit each in `hits`. */
@@ -378,11 +379,12 @@ static int on_part(
 	void *data, const struct inject_part *p, const struct inject_found *found, size_t n)
 {
 	struct report *r = data;
+	size_t most = FINDINGS_MAX * (r->sub->len / FINDINGS_PER + 1);
 	int e = 0;
 
 	for (size_t i = 0; !e && i < n; i++)
 		e = report_match(r, p, &found[i]);
-	for (size_t i = 0; !e && i < p->s.n && r->reported < FINDINGS_MAX; i++) {
+	for (size_t i = 0; !e && i < p->s.n && r->reported < most; i++) {
 		double c = inject_confidence((double)p->s.v[i].score);
 
 		if (c < REPORT_FROM)

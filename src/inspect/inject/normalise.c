@@ -9,6 +9,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "inspect/inject/inject.h"
 
@@ -82,7 +85,7 @@ static void mark(struct norm *n, size_t start, size_t end, unsigned place)
 }
 
 /* What follows in the output comes from n->i on. */
-static void here(struct norm *n)
+static inline void here(struct norm *n)
 {
 	struct inject_map *m;
 
@@ -98,7 +101,7 @@ static void here(struct norm *n)
 }
 
 /* Write c for `eaten` bytes of the original. */
-static void put(struct norm *n, char c, size_t eaten)
+static inline void put(struct norm *n, char c, size_t eaten)
 {
 	here(n);
 	n->t->text[n->o++] = c;
@@ -200,7 +203,8 @@ static size_t line_mark(const struct norm *n, size_t at, unsigned *place)
 	for (size_t k = 0; k < sizeof(marks) / sizeof(marks[0]); k++) {
 		size_t len = marks[k].len;
 
-		if (marks[k].mark[0] != n->in[at] || !starts(n, at, marks[k].mark))
+		if (marks[k].mark[0] != n->in[at] || n->len - at < len ||
+			memcmp(n->in + at, marks[k].mark, len) != 0)
 			continue;
 		*place |= marks[k].place;
 		while (at + len < n->len && strchr("/*>!", n->in[at + len]) && n->in[at + len])
@@ -517,6 +521,43 @@ static void step(struct norm *n)
 	}
 }
 
+/* Copy what needs no look. Whole groups are written: the output has room for more than the input.
+ */
+static void copy_plain(struct norm *n)
+{
+	const char *in = n->in + n->i;
+	char *out = n->t->text + n->o;
+	size_t i = 0, stop = n->stop - n->i;
+
+#ifdef __SSE2__
+	while (i + 16 <= stop) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(in + i));
+		__m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
+		/* % and & */
+		__m128i pair = _mm_cmpeq_epi8(
+			_mm_and_si128(_mm_sub_epi8(v, _mm_set1_epi8('%')), _mm_set1_epi8(~1)),
+			_mm_setzero_si128());
+		__m128i other = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('<')),
+			_mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+		/* those of other scripts have the highest bit themselves */
+		unsigned found = (unsigned)_mm_movemask_epi8(
+			_mm_or_si128(_mm_or_si128(v, control), _mm_or_si128(pair, other)));
+
+		_mm_storeu_si128((__m128i *)(void *)(out + i), v);
+		i += found ? (unsigned)__builtin_ctz(found) : 16;
+		if (!found)
+			continue;
+		if (special[(unsigned char)in[i]] & 1)
+			break;
+		i++; /* a tab and the like, which was copied */
+	}
+#endif
+	for (; i < stop && !(special[(unsigned char)in[i]] & 1); i++)
+		out[i] = in[i];
+	n->o += i;
+	n->i += i;
+}
+
 static void finish(struct norm *n)
 {
 	struct inject_text *t = n->t;
@@ -547,15 +588,9 @@ int inject_normalise(struct bawn_arena *a, const char *text, size_t len, struct 
 		return -ENOMEM;
 	line_start(&n);
 	while (n.i < n.len && !n.failed) {
-		size_t k = n.i;
-
-		while (k < n.stop && !(special[(unsigned char)text[k]] & 1))
-			k++;
-		if (k > n.i) {
+		if (n.i < n.stop && !(special[(unsigned char)text[n.i]] & 1)) {
 			here(&n);
-			memcpy(ret->text + n.o, text + n.i, k - n.i);
-			n.o += k - n.i;
-			n.i = k;
+			copy_plain(&n);
 		}
 		if (n.i >= n.stop)
 			regions_close(&n);

@@ -54,18 +54,32 @@ static inline uint64_t hash_step(uint64_t h, uint64_t x)
 /* inject_hash() with no branch for most words. Reads sixteen bytes. */
 static inline uint32_t hash_of(const char *p, size_t n)
 {
-	static const uint64_t masks[] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff,
-		0xffffffffffff, 0xffffffffffffff, ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0,
-		~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0};
+	static const uint64_t masks[25] = {[8] = 0,
+		0xff,
+		0xffff,
+		0xffffff,
+		0xffffffff,
+		0xffffffffff,
+		0xffffffffffff,
+		0xffffffffffffff,
+		~(uint64_t)0,
+		~(uint64_t)0,
+		~(uint64_t)0,
+		~(uint64_t)0,
+		~(uint64_t)0,
+		~(uint64_t)0,
+		~(uint64_t)0,
+		~(uint64_t)0,
+		~(uint64_t)0};
 	uint64_t a, b, one, two, h;
 
 	if (__builtin_expect(n > 16, 0))
 		return inject_hash(p, n);
 	memcpy(&a, p, 8);
 	memcpy(&b, p + 8, 8);
-	one = hash_step(n, htole64(a) & masks[n]);
-	two = hash_step(one, htole64(b) & masks[n & 7 ? n & 7 : 8]);
-	h = n > 8 ? two : one;
+	one = hash_step(n, htole64(a) & masks[n + 8]);
+	two = hash_step(one, htole64(b) & masks[n]);
+	h = one ^ ((one ^ two) & -(uint64_t)(n > 8));
 	return (uint32_t)(h ^ h >> 15);
 }
 
