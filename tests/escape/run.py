@@ -10,7 +10,6 @@ what a receipt lacks is "not claimed", and no test. Behind the walls that others
 
 import argparse
 import concurrent.futures
-import contextlib
 import json
 import os
 import pwd
@@ -46,8 +45,8 @@ import internet  # noqa: E402
 
 # Most of what goes through the door waits: these can be many at once. The rest needs the processor.
 WORLDS = 6
-JOBS = 8
-MACHINES = 3
+JOBS = 6
+MACHINES = 2
 
 # What is not worth starting a virtual machine for, which takes seconds.
 WRITES = "about what bawn itself writes down, which is the same behind every wall; a machine takes too long to start for it"
@@ -77,7 +76,6 @@ class Suite:
                 os.symlink(os.path.realpath(kernels), self.base + "/vm")
         self.worlds, self.idle = [], queue.LifoQueue()
         self.lock = threading.Lock()
-        self.machines = threading.Semaphore(MACHINES)
         self.user = self.find_user()
         self.claims = {}
         self.number = 0
@@ -377,8 +375,7 @@ class Play:
         if self.enough.is_set():
             return
         began = time.monotonic()
-        with self.suite.machines if t in lib.VMS else contextlib.nullcontext():
-            verdict, reason, notes = self.suite.run(c, i, t)
+        verdict, reason, notes = self.suite.run(c, i, t)
         if self.args.times:
             notes = [*notes, f"took {time.monotonic() - began:.1f} s"]
         self.tell(c, i, t, verdict, reason, notes)
@@ -392,9 +389,11 @@ class Play:
     def parallel(self, todo):
         """What must be alone waits until all else is done; what takes longest begins first."""
         self.waiting += [j for j in todo if j[0].serial]
-        shared = sorted((j for j in todo if not j[0].serial), key=lambda j: not (j[0].slow or j[2] in lib.VMS))
-        with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
-            list(pool.map(self.one, shared))
+        shared = sorted((j for j in todo if not j[0].serial), key=lambda j: not j[0].slow)
+        with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool, \
+                concurrent.futures.ThreadPoolExecutor(MACHINES) as machines:
+            for done in [(machines if j[2] in lib.VMS else pool).submit(self.one, j) for j in shared]:
+                done.result()
 
     def batches(self, identity, adapters):
         """Cases that share starts, behind each adapter; those that need starts of their own."""
