@@ -407,6 +407,10 @@ def the_door_keeps_its_keys(world):
         get(secure(d), Authorization=HOLDER)
         powerless = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "cat"]
         with subprocess.Popen([*powerless[:-1], "sleep", "60"]) as other:
+            comm = None
+            while comm != "sleep\n":  # it has given up its powers
+                with open(f"/proc/{other.pid}/comm", encoding="ascii") as f:
+                    comm = f.read()
             seen = {pid: [subprocess.run([*powerless, f"/proc/{pid}/{x}"], capture_output=True, check=False).returncode
                           for x in ("environ", "maps")] for pid in (other.pid, d.pid)}
             other.kill()
