@@ -48,7 +48,10 @@ static bool has_mount(const struct plan_builder *b, const char *dst)
 
 static int pin(struct plan_builder *b, const char *dir, const char *rule, struct bawn_error *err)
 {
-	if (has_mount(b, dir))
+	const struct bawn_mount *cover = plan_cover(b, dir);
+
+	/* where nothing can be written it stays, and must not become writable */
+	if (has_mount(b, dir) || !cover || cover->kind != BAWN_MNT_RW)
 		return 0;
 	return plan_add_mount(b,
 		(struct bawn_mount){
@@ -169,8 +172,9 @@ static const char *writable_root(const struct plan_builder *b, const char *path)
 static int protect_step(
 	struct plan_builder *b, const char **path, const char *rule, struct bawn_error *err)
 {
-	const char *root =
-		bawn_path_under(*path, b->c->workspace) ? b->c->workspace : writable_root(b, *path);
+	const char *root = b->workspace_writable && bawn_path_under(*path, b->c->workspace)
+				   ? b->c->workspace
+				   : writable_root(b, *path);
 
 	if ((!b->ours && is_released(b, *path)) || !root || !strcmp(root, *path))
 		return 0;
