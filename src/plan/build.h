@@ -40,6 +40,9 @@ int plan_make_container(struct plan_builder *b, struct bawn_error *err);
 
 /* protect.c: what must not change, existing or not. */
 int plan_make_protect(struct plan_builder *b, struct bawn_error *err);
+/* The directories above `path`, up to the writable one it lies in, stay where they are. */
+int plan_pin_above(
+	struct plan_builder *b, const char *path, const char *rule, struct bawn_error *err);
 /* deny.c: what must not be read; and directories nothing is executed from. */
 int plan_make_deny(struct plan_builder *b, struct bawn_error *err);
 int plan_make_no_exec(struct plan_builder *b, struct bawn_error *err);

@@ -119,12 +119,17 @@ int plan_make_deny(struct plan_builder *b, struct bawn_error *err)
 
 	for (size_t i = 0; i < b->p->fs_deny.n; i++) {
 		const char *text = b->p->fs_deny.v[i].text;
+		bool glob = bawn_path_is_glob(text);
+		size_t before = b->deny.n;
 		int r;
 
-		if (bawn_path_is_glob(text))
+		/* moved with what it lies in, it would not be denied the next time */
+		if (glob)
 			r = bawn_strlist_add(b->a, &globs, text);
 		else
 			r = hide(b, text, err);
+		if (r >= 0 && (glob || b->deny.n > before))
+			r = plan_pin_above(b, text, "filesystem.deny", err);
 		if (r < 0)
 			return err && err->kind ? r
 						: bawn_fail(err, BAWN_ERR_PLAN, r, "out of memory");

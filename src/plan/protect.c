@@ -48,7 +48,10 @@ static bool has_mount(const struct plan_builder *b, const char *dst)
 
 static int pin(struct plan_builder *b, const char *dir, const char *rule, struct bawn_error *err)
 {
-	if (has_mount(b, dir))
+	const struct bawn_mount *cover = plan_cover(b, dir);
+
+	/* where nothing can be written it stays, and must not become writable */
+	if (has_mount(b, dir) || !cover || cover->kind != BAWN_MNT_RW)
 		return 0;
 	return plan_add_mount(b,
 		(struct bawn_mount){
@@ -165,12 +168,41 @@ static const char *writable_root(const struct plan_builder *b, const char *path)
 	return m && m->kind == BAWN_MNT_RW ? m->dst : NULL;
 }
 
+static const char *root_of(const struct plan_builder *b, const char *path)
+{
+	return b->workspace_writable && bawn_path_under(path, b->c->workspace)
+		       ? b->c->workspace
+		       : writable_root(b, path);
+}
+
+int plan_pin_above(
+	struct plan_builder *b, const char *path, const char *rule, struct bawn_error *err)
+{
+	const char *root = root_of(b, path);
+	const char *slash;
+	int r = 0;
+
+	if (!root || !strcmp(root, path))
+		return 0;
+	slash = path + (strcmp(root, "/") != 0 ? strlen(root) : 0);
+	while (r == 0 && (slash = strchr(slash + 1, '/'))) {
+		const char *dir = bawn_arena_strndup(b->a, path, (size_t)(slash - path));
+		struct stat st;
+
+		if (!dir)
+			return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+		if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
+			break;
+		r = pin(b, dir, rule, err);
+	}
+	return r;
+}
+
 /* As protect_path(), from the right root; *path becomes what comes next. */
 static int protect_step(
 	struct plan_builder *b, const char **path, const char *rule, struct bawn_error *err)
 {
-	const char *root =
-		bawn_path_under(*path, b->c->workspace) ? b->c->workspace : writable_root(b, *path);
+	const char *root = root_of(b, *path);
 
 	if ((!b->ours && is_released(b, *path)) || !root || !strcmp(root, *path))
 		return 0;

@@ -296,3 +296,16 @@ load common
 	[ "$status" -ne 0 ]
 	run -0 bawn audit verify
 }
+
+@test "what is denied cannot be moved to where it is not" {
+	need_run
+	mkdir -p sub/dir keys
+	echo found | tee sub/dir/file >keys/a.pem
+	printf 'filesystem: {deny: [%s, "%s"]}\n' "$PWD/sub/dir" "$PWD/keys/*.pem" >"$base/deny.yaml"
+	for backend in native landlock; do
+		run bawn run -q --backend "$backend" --policy "$base/deny.yaml" -- sh -c 'mv sub away; mv keys away'
+		run bawn run -q --backend "$backend" --policy "$base/deny.yaml" -- sh -c 'cat away/dir/file away/a.pem away/keys/a.pem'
+		[[ $output != *found* ]]
+		run -0 bawn run -q --backend "$backend" --policy "$base/deny.yaml" -- sh -c 'touch sub/new && mv sub/new keys/new && rm keys/new'
+	done
+}

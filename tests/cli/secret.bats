@@ -583,3 +583,11 @@ for nr, args in ((250, (10, -4, b"user", b"x", 0)), (250, (11, -4, None, 0)), (2
 	[ "$(ls bin | xargs)" = "bawn bawn-vault" ]
 	run -0 bin/bawn run -q -- touch bin/other
 }
+
+@test "what is protected in a workspace that is read-only does not become writable" {
+	need_run
+	vault
+	printf 'filesystem: {mode: read-only}\n' >"$base/ro.yaml"
+	run bawn run -q --backend native --policy "$base/ro.yaml" --workspace "$XDG_STATE_HOME" -- touch bawn/new
+	[[ $output == *"Read-only file system"* ]]
+}
