@@ -20,9 +20,10 @@
  *     match: [ … ]                     # at least one; each must produce this rule's finding
  *     no-match: [ … ]                  # at least one; must not produce it
  *
- * `scan` is what hyperscan looks for in the pattern's place: every match of the pattern has to start
- * with a match of it. A pattern that ends in a long or open repetition is slow to look for and has
- * its matches confirmed over all bytes that it might span; its beginning is not and has not.
+ * `scan` is what hyperscan looks for in the pattern's place: every match of the pattern has to
+ * start with a match of it. A pattern that ends in a long or open repetition is slow to look for
+ * and has its matches confirmed over all bytes that it might span; its beginning is not and has
+ * not.
  *
  * An example is a string, or {python: string} where the language cannot be guessed from it.
  * Patterns see bytes: no \x{200b}, write the UTF-8 bytes. They must not match the empty string. A
