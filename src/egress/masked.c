@@ -5,6 +5,10 @@
  * body is taken out of its chunks and put into new ones, so that nothing can hide where they meet;
  * what comes behind the last one is left out. Bodies whose bytes are not what they look like
  * (compressed, or a range of something) do not pass.
+ *
+ * When bytes pass on must not depend on what a value is: who has a server send guesses would see
+ * from what waits whether one begins like a value, and find it byte by byte. So it is the position
+ * that counts: as many bytes wait as a value can take, or those behind the last one that none has.
  */
 #include <errno.h>
 #include <strings.h>
@@ -16,8 +20,9 @@
 
 struct door_cover {
 	struct bawn_mask mask;
-	size_t ready, len, size; /* bytes that may go, bytes that are there, bytes there can be */
-	bool read;               /* the body was read to its end */
+	size_t ready, decided; /* bytes that may go, bytes that were looked at to the end */
+	size_t len, size;      /* bytes that are there, bytes there can be */
+	bool read;             /* the body was read to its end */
 	char window[];
 };
 
@@ -116,8 +121,22 @@ static bool give(struct door_conn *c, struct door_cover *v)
 		return false;
 	memmove(v->window, v->window + n, v->len - n);
 	v->len -= n;
+	v->decided -= n;
 	v->ready -= n;
 	return true;
+}
+
+/* How many bytes may go, whatever the values are. Values are printable, however they are written.
+ */
+static size_t may_go(const struct door_conn *c, const struct door_cover *v)
+{
+	size_t window = bawn_mask_window(c->door->secrets->mask);
+	size_t least = v->len > window ? v->len - window : 0;
+	size_t n = v->len;
+
+	while (!v->read && n > least && v->window[n - 1] >= ' ' && v->window[n - 1] <= '~')
+		n--;
+	return n < v->decided ? n : v->decided;
 }
 
 bool masked_body(struct door_conn *c)
@@ -131,8 +150,9 @@ bool masked_body(struct door_conn *c)
 	if (c->x.down_body == BAWN_BODY_UNTIL_CLOSE && v->read && c->upstream.end &&
 		door_tls->cut(c->upstream.end))
 		return false;
-	v->ready += bawn_mask_feed(
-		c->door->secrets->mask, &v->mask, v->window + v->ready, v->len - v->ready, v->read);
+	v->decided += bawn_mask_feed(c->door->secrets->mask, &v->mask, v->window + v->decided,
+		v->len - v->decided, v->read);
+	v->ready = may_go(c, v);
 	if (!give(c, v))
 		return false;
 	if (!v->read || v->len || (l->head && DOOR_BLOCK - l->head_len < CHUNK_ROOM))

@@ -244,7 +244,7 @@ static int protect_programs(struct plan_builder *b, struct bawn_error *err)
 {
 	char exe[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	char *name = exe;
+	char *name;
 	int r;
 
 	if (n <= 0)

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
 import warnings
 
 import net
@@ -192,6 +193,26 @@ def lengths_hold_and_the_rest_stays(world):
         assert get(t, "/echo", method="POST", body=body)[2] == body
         body = (VALUE[:-1] + "!" + VALUE[1:] + VALUE).encode()
         assert get(t, "/echo", method="POST", body=body)[2] == body[:-len(VALUE)] + b"*" * len(VALUE)
+
+
+def what_waits_does_not_tell_how_a_value_begins(world):
+    with door(world) as d:
+        def early(text):
+            """What arrives of it before the server goes on."""
+            t = secure(d)
+            ask(t, "/drip?t=" + urllib.parse.quote(text))
+            assert "chunked" in str(read_head(t)).lower()
+            t.settimeout(2)
+            got = b""
+            try:
+                while True:
+                    got += t.recv(65536)
+            except TimeoutError:
+                return got
+        for before in ("", "x" * 300, "a line\n", "a line\n" + "x" * 40):
+            right, wrong = early(before + VALUE[:9]), early(before + VALUE[:8] + "!")
+            assert len(right) == len(wrong), (before, right, wrong)
+        assert b"a line\n" in early("a line\n"), "lines wait"
 
 
 def heads_are_masked_too(world):

@@ -217,6 +217,12 @@ async def http(r, w):
                 w.write(git(path, h))
             elif path == "/echo":
                 w.write(plain(body, "X-Method: " + method + "\r\n"))
+            elif path == "/drip":  # a text, and much later the rest
+                text = dict(urllib.parse.parse_qsl(query))["t"].encode()
+                w.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(text), text))
+                await w.drain()
+                await asyncio.sleep(4)
+                w.write(b"4\r\nrest\r\n0\r\n\r\n")
             elif path == "/once":  # promises to stay, and goes
                 w.write(plain(b"once"))
                 break
