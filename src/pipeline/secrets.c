@@ -438,6 +438,22 @@ const char *const *bawn_vault_files(
 	return r == 0 ? names : NULL;
 }
 
+int bawn_authorities_check(struct bawn_arena *a, const char *workspace, struct bawn_error *err)
+{
+	const char *own = secure_getenv("SSL_CERT_FILE");
+	const char *real = NULL;
+
+	if (!own || !*own)
+		return 0;
+	if (*own == '/' && bawn_path_resolve(a, own, &real) == 0 &&
+		!bawn_path_under(real, workspace))
+		return 0;
+	return bawn_fail(err, BAWN_ERR_PLAN, -EACCES,
+		"SSL_CERT_FILE '%.200s' says who may vouch for hosts that get secrets: it must be an absolute "
+		"path of a file outside the workspace",
+		own);
+}
+
 int bawn_authorities(struct bawn_arena *a, const char *ca, const char **ret, struct bawn_error *err)
 {
 	static const char *const bundles[] = {"/etc/ssl/certs/ca-certificates.crt",

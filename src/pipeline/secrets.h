@@ -39,6 +39,8 @@ int bawn_granted_record(const struct bawn_granted *g, struct bawn_audit *au, con
 /* The vault's files and the key file, which no run can read. NULL-terminated; NULL: no memory. */
 const char *const *bawn_vault_files(
 	struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_secrets_input *in);
+/* Refuses authorities ($SSL_CERT_FILE) that a command in `workspace` could have put there. */
+int bawn_authorities_check(struct bawn_arena *a, const char *workspace, struct bawn_error *err);
 /* The host's certificate authorities and `ca` behind them. */
 int bawn_authorities(
 	struct bawn_arena *a, const char *ca, const char **ret, struct bawn_error *err);

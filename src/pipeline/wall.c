@@ -333,6 +333,8 @@ static int open_door(struct bawn_run *x)
 	if (e >= 0 && !plan)
 		e = bawn_fail(err, BAWN_ERR_PLAN, -ENETDOWN, "there is no network for the secrets");
 	if (e >= 0)
+		e = bawn_authorities_check(x->a, x->r->call->workspace, err);
+	if (e >= 0)
 		e = bawn_door_open(x->a, plan, secrets, n, &x->door, err);
 	if (e >= 0)
 		e = bawn_door_ca(x->door, &ca, err);

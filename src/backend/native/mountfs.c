@@ -71,12 +71,17 @@ void bawn_mount_inodes(uint64_t bytes, char ret[32])
 							     : bytes / 4096));
 }
 
-int bawn_mount_scratch(struct bawn_error *err)
+int bawn_mount_scratch(uint64_t bytes, struct bawn_error *err)
 {
-	static const char *const options[] = {"mode", "0755", NULL};
-	_cleanup_close_ int fd =
-		bawn_mount_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	char size[32], inodes[32];
+	const char *options[] = {"mode", "0755", "size", size, "nr_inodes", inodes, NULL};
+	_cleanup_close_ int fd = -1;
 
+	bawn_mount_inodes(bytes, inodes);
+	(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)bytes);
+	if (bytes == BAWN_UNLIMITED || HOLE("disk"))
+		options[2] = NULL;
+	fd = bawn_mount_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	if (fd < 0)
 		return fd;
 	if (mkdirat(fd, "none-dir", 0) < 0 || mknodat(fd, "none", S_IFREG, 0) < 0)

@@ -15,10 +15,10 @@ int bawn_mount_new(
 /* A copy of the mounts at `src` ("": dirfd itself) with these attributes as well. Its descriptor,
  * or a negative errno. */
 int bawn_mount_clone(int dirfd, const char *src, uint64_t attrs);
-/* The private space. In it are "none" and "none-dir": empty, without any permission, for what is to
- * be hidden. */
-int bawn_mount_scratch(struct bawn_error *err);
-/* It holds no more than that from now on. */
+/* The private space of so many bytes. In it are "none" and "none-dir": empty, without any
+ * permission, for what is to be hidden. */
+int bawn_mount_scratch(uint64_t bytes, struct bawn_error *err);
+/* It holds no more than that from now on. Filters of container engines forbid this. */
 int bawn_mount_scratch_size(int scratch, uint64_t bytes, struct bawn_error *err);
 
 /* How many files such a space may hold, as a mount option's value. */

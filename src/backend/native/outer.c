@@ -392,11 +392,8 @@ static bool is_hidden(const char *path)
 /* What is hidden is covered by an empty twin of a file system that lies at `stage` meanwhile. */
 static int hide_at(const struct bawn_plan *plan, const char *stage, struct bawn_error *err)
 {
-	_cleanup_close_ int scratch = bawn_mount_scratch(err);
-	int r = scratch < 0 ? scratch : bawn_mount_scratch_size(scratch, plan->limits.disk, err);
-
-	if (r == 0)
-		r = attach(scratch, stage, err);
+	_cleanup_close_ int scratch = bawn_mount_scratch(plan->limits.disk, err);
+	int r = scratch < 0 ? scratch : attach(scratch, stage, err);
 
 	for (size_t i = 0; r == 0 && i < plan->n_mounts; i++) {
 		const struct bawn_mount *m = &plan->mounts[i];

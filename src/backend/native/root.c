@@ -583,7 +583,7 @@ static int begin(struct builder *b, struct bawn_error *err)
 		"proc", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
 	if (b->proc < 0)
 		return b->proc;
-	b->scratch = bawn_mount_scratch(err);
+	b->scratch = bawn_mount_scratch(BAWN_UNLIMITED, err);
 	return b->scratch < 0 ? b->scratch : 0;
 }
 
