@@ -118,6 +118,19 @@ def tree(pid):
     return out
 
 
+def carriers(placeholder):
+    """Whoever has it in its environment: the command, also where an engine and not bawn is its parent."""
+    out = []
+    for p in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{p}/environ", "rb") as f, open(f"/proc/{p}/comm") as name:
+                if placeholder.encode() in f.read():
+                    out.append((int(p), name.read().strip()))
+        except OSError:
+            pass
+    return out
+
+
 def in_memory(pid):
     """Only root can look."""
     found = False
@@ -133,9 +146,9 @@ def in_memory(pid):
     return found
 
 
-def inspect_tree(t, pid):
+def inspect_tree(t, pid, placeholder):
     """What the host can see of the processes of a run. The door must have the value, or the search is worth nothing."""
-    seen = tree(pid)
+    seen = list(dict(tree(pid) + carriers(placeholder)).items())
     for p, name in seen:
         for what in ("cmdline", "environ"):
             try:
@@ -156,7 +169,7 @@ def inspect_tree(t, pid):
         raise Fail("the search does not even find it in the door")
     sandboxed = os.stat(f"/proc/{pid}/ns/pid").st_ino
     inside = [(p, n) for p, n in seen if os.stat(f"/proc/{p}/ns/pid").st_ino != sandboxed]
-    if len(inside) < 2:
+    if not inside:
         raise Fail(f"no sandboxed processes among {seen}")
     for p, name in inside:
         if in_memory(p):
@@ -186,7 +199,7 @@ def _(t):
         end = time.monotonic() + 10
         while not any(n.startswith("bawn-egress") for _, n in tree(bawn)) and time.monotonic() < end:
             time.sleep(0.05)
-        inspect_tree(t, bawn)
+        inspect_tree(t, bawn, first.strip())
     finally:
         p.terminate()
         p.wait()
