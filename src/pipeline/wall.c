@@ -349,9 +349,9 @@ int bawn_run_wall(struct bawn_run *x)
 
 	if (e >= 0)
 		e = open_door(x);
-	if (e < 0)
-		return e;
 	c = x->choices;
+	if (e < 0 || !c)
+		return e;
 	e = try_all(x, c);
 	if (e < 0 && r->error.kind == BAWN_ERR_UNSUPPORTED)
 		combine_reasons(r, c->level);
