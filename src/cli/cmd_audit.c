@@ -54,6 +54,18 @@ static const char *text_of(const json_t *record, const char *name)
 	return s ? s : "";
 }
 
+/* What was done with which secret, and for whom. */
+static void put_secret(struct bawn_buf *b, const json_t *record)
+{
+	cli_puts_safe(b, text_of(record, "action"));
+	bawn_buf_puts(b, " ");
+	cli_puts_safe(b, text_of(record, "name"));
+	if (*text_of(record, "host")) {
+		bawn_buf_puts(b, " for ");
+		cli_puts_safe(b, text_of(record, "host"));
+	}
+}
+
 /* How it ended or why it did not begin, and what was refused on the way. */
 static void put_outcome(struct bawn_buf *b, const json_t *record)
 {
@@ -100,6 +112,8 @@ static void put_record(struct bawn_buf *b, const json_t *record)
 	put_short(b, text_of(record, "run"));
 	put_column(b, text_of(record, "adapter"), 8);
 	put_short(b, text_of(record, "input_sha256"));
+	if (!strcmp(text_of(record, "event"), "secret"))
+		put_secret(b, record);
 	put_outcome(b, record);
 	while (b->len && b->data[b->len - 1] == ' ')
 		b->len--;

@@ -300,6 +300,9 @@ need_keyring() {
 	secret rm OTHER -q
 	run -0 bawn audit show --event secret --json
 	[ "$(jq -r .action <<<"$output" | xargs)" = "init set rename rm" ]
+	run -0 bawn audit show
+	[[ $output == *"set TOKEN"* ]]
+	run -0 bawn audit show --event secret --json
 	[ "$(jq -r 'select(.action == "set") | .name, .generation' <<<"$output" | xargs)" = "TOKEN 2" ]
 	run ! grep -r "$VALUE" "$XDG_STATE_HOME" "$XDG_CONFIG_HOME" "$XDG_CACHE_HOME"
 }
