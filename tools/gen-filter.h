@@ -10,13 +10,7 @@
 
 #include <linux/filter.h>
 
-#if defined(__x86_64__)
-#define MACHINE "__x86_64__"
-#elif defined(__aarch64__)
-#define MACHINE "__aarch64__"
-#else
-#error "no system call profile for this architecture yet"
-#endif
+#include "gen-machine.h"
 
 /* One argument must have (or must not have) one value. */
 struct checked {

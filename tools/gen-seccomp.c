@@ -6,14 +6,7 @@
 
 #include "backend/native/broker_mode.h"
 #include "backend/native/seccomp_build.h"
-
-#if defined(__x86_64__)
-#define MACHINE "__x86_64__"
-#elif defined(__aarch64__)
-#define MACHINE "__aarch64__"
-#else
-#error "no system call profile for this architecture yet"
-#endif
+#include "gen-machine.h"
 
 static bool put(FILE *f, const char *name, int r, struct sock_filter *prog, size_t n)
 {

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <time.h>
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 int bawn_read_all(int fd, struct bawn_buf *b)
@@ -120,4 +121,27 @@ int bawn_pidfd_await(int pidfd, int timeout_ms)
 		r = poll(&p, 1, timeout_ms);
 	while (r < 0 && errno == EINTR);
 	return r;
+}
+
+int bawn_send_fds(int sock, const void *data, size_t len, const int *fds, size_t n)
+{
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(sizeof(int) * BAWN_SEND_FDS_MAX)];
+	} c = {.hdr = {.cmsg_len = CMSG_LEN(sizeof(int) * n),
+		       .cmsg_level = SOL_SOCKET,
+		       .cmsg_type = SCM_RIGHTS}};
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)data, .iov_len = len};
+	struct msghdr mh = {.msg_iov = &iov, .msg_iovlen = 1};
+	ssize_t sent;
+
+	if (n > BAWN_SEND_FDS_MAX)
+		return -E2BIG;
+	if (n) {
+		mh.msg_control = c.buf;
+		mh.msg_controllen = CMSG_SPACE(sizeof(int) * n);
+		memcpy(CMSG_DATA(&c.hdr), fds, sizeof(int) * n);
+	}
+	sent = sendmsg(sock, &mh, MSG_NOSIGNAL);
+	return sent < 0 ? -errno : (size_t)sent == len ? 0 : -EMSGSIZE;
 }

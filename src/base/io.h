@@ -23,3 +23,8 @@ uint64_t bawn_wall_us(void); /* CLOCK_REALTIME, for records only */
 /* Wait until the process behind a pidfd has ended: 1, 0 if it has not in time (-1: for ever), or -1
  * with errno. */
 int bawn_pidfd_await(int pidfd, int timeout_ms);
+
+/* One message with `n` descriptors (at most BAWN_SEND_FDS_MAX, may be 0). -errno if it was not sent
+ * whole. */
+#define BAWN_SEND_FDS_MAX 64
+int bawn_send_fds(int sock, const void *data, size_t len, const int *fds, size_t n);

@@ -6,18 +6,13 @@
  * part that fails is fatal.
  */
 #include <errno.h>
-#include <signal.h>
 
-#include <linux/capability.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "base/confine.h"
 #include "base/sys.h"
 #include "door-seccomp.h"
 #include "egress/door.h"
-
-#define CAPS_MAX 64
 
 /* Landlock: every right, granted to nothing. */
 #define FS_ABI1             ((UINT64_C(1) << 13) - 1)
@@ -32,32 +27,12 @@
 int sandbox_before(void)
 {
 	struct rlimit files;
-	struct rlimit none = {0, 0};
 
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -errno;
-#ifndef BAWN_SANITIZED /* the leak checker looks into the process */
-	if (prctl(PR_SET_DUMPABLE, 0) < 0)
-		return -errno;
-#endif
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);
 	}
-	(void)setrlimit(RLIMIT_CORE, &none);
-	return 0;
-}
-
-static int drop_capabilities(void)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
-
-	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	/* without CAP_SETPCAP this fails; then nothing can be gained from it either */
-	for (int i = 0; i < CAPS_MAX && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) == 0; i++)
-		;
-	return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
+	return bawn_confine_begin();
 }
 
 #ifndef BAWN_SANITIZED
@@ -80,36 +55,26 @@ static int landlock(void)
 		return -errno;
 	return 0;
 }
-
-static int filter(void)
-{
-	struct sock_fprog prog = {
-		.len = sizeof(bawn_prog_door) / sizeof(bawn_prog_door[0]),
-		.filter = bawn_prog_door,
-	};
-
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0 ? -errno : 0;
-}
 #else
 /* Sanitizers read /proc and start helpers. */
 static int landlock(void)
 {
 	return 0;
 }
+#endif
 
 static int filter(void)
 {
-	(void)bawn_prog_door;
-	return 0;
+	return bawn_confine_filter(
+		bawn_prog_door, sizeof(bawn_prog_door) / sizeof(bawn_prog_door[0]));
 }
-#endif
 
 int sandbox_enter(struct bawn_error *err)
 {
 	const struct {
 		const char *what;
 		int (*do_it)(void);
-	} steps[] = {{"capabilities", drop_capabilities}, {"landlock", landlock},
+	} steps[] = {{"capabilities", bawn_confine_capabilities}, {"landlock", landlock},
 		{"system call filter", filter}};
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {

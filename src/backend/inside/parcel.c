@@ -47,22 +47,12 @@ int bawn_parcel_pack(const struct bawn_init *in, struct bawn_error *err)
 
 int bawn_parcel_send(int sock, const int fds[BAWN_PARCEL_FDS])
 {
-	size_t len = sizeof(int) * BAWN_PARCEL_FDS;
-	union control c = {.hdr = {.cmsg_len = CMSG_LEN(len),
-				   .cmsg_level = SOL_SOCKET,
-				   .cmsg_type = SCM_RIGHTS}};
 	off_t size = lseek(fds[3], 0, SEEK_END);
 	struct parcel p = {.magic = MAGIC, .size = (uint32_t)size};
-	struct iovec iov = {.iov_base = &p, .iov_len = sizeof(p)};
-	struct msghdr mh = {.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = c.buf,
-		.msg_controllen = sizeof(c.buf)};
 
 	if (size < 0 || size > UINT32_MAX)
 		return -E2BIG;
-	memcpy(CMSG_DATA(&c.hdr), fds, len);
-	return sendmsg(sock, &mh, MSG_NOSIGNAL) == sizeof(p) ? 0 : -errno;
+	return bawn_send_fds(sock, &p, sizeof(p), fds, BAWN_PARCEL_FDS);
 }
 
 static int receive(int sock, struct parcel *ret, int fds[BAWN_PARCEL_FDS])

@@ -509,26 +509,12 @@ bool bawn_cgroup_may_follow(void)
 
 int bawn_cgroup_hand(const struct bawn_cgroup *cg, uint32_t enforced, int sock)
 {
-	union {
-		struct cmsghdr hdr;
-		char buf[CMSG_SPACE(sizeof(int) * BAWN_GROUPS_MAX)];
-	} c = {.buf = {0}};
-	struct iovec iov = {.iov_base = &enforced, .iov_len = sizeof(enforced)};
-	struct msghdr mh = {.msg_iov = &iov, .msg_iovlen = 1};
 	int fds[BAWN_GROUPS_MAX];
 	size_t n = cg ? cg->n : 0;
 
 	for (size_t i = 0; i < n; i++)
 		fds[i] = cg->g[i].self;
-	if (n) {
-		mh.msg_control = c.buf;
-		mh.msg_controllen = CMSG_SPACE(sizeof(int) * n);
-		c.hdr.cmsg_level = SOL_SOCKET;
-		c.hdr.cmsg_type = SCM_RIGHTS;
-		c.hdr.cmsg_len = CMSG_LEN(sizeof(int) * n);
-		memcpy(CMSG_DATA(&c.hdr), fds, sizeof(int) * n);
-	}
-	return sendmsg(sock, &mh, MSG_NOSIGNAL) == sizeof(enforced) ? 0 : -errno;
+	return bawn_send_fds(sock, &enforced, sizeof(enforced), fds, n);
 }
 
 int bawn_cgroup_join(int sock, uint32_t *ret_enforced)

@@ -316,12 +316,6 @@ static void stay(struct init_state *s)
 static void send_ready(const struct init_state *s)
 {
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_READY, .enforced = s->enforced};
-	union {
-		struct cmsghdr hdr;
-		char buf[CMSG_SPACE(sizeof(int) * BAWN_INIT_FDS_MAX)];
-	} c = {.buf = {0}};
-	struct iovec iov = {.iov_base = &msg, .iov_len = sizeof(msg)};
-	struct msghdr mh = {.msg_iov = &iov, .msg_iovlen = 1};
 	int fds[BAWN_INIT_FDS_MAX];
 	size_t n = 0;
 
@@ -337,15 +331,7 @@ static void send_ready(const struct init_state *s)
 	if (s->listeners.redirect_error < 0)
 		(void)snprintf(msg.text, sizeof(msg.text), "%s: %s", s->listeners.redirect_what,
 			strerrordesc_np(-s->listeners.redirect_error));
-	if (n) {
-		mh.msg_control = c.buf;
-		mh.msg_controllen = CMSG_SPACE(sizeof(int) * n);
-		c.hdr.cmsg_level = SOL_SOCKET;
-		c.hdr.cmsg_type = SCM_RIGHTS;
-		c.hdr.cmsg_len = CMSG_LEN(sizeof(int) * n);
-		memcpy(CMSG_DATA(&c.hdr), fds, sizeof(int) * n);
-	}
-	if (sendmsg(SOCK_FD, &mh, MSG_NOSIGNAL) < 0)
+	if (bawn_send_fds(SOCK_FD, &msg, sizeof(msg), fds, n) < 0)
 		_exit(1);
 	for (size_t i = 0; i < n; i++)
 		(void)close(fds[i]);
