@@ -313,7 +313,7 @@ def _(t):
     for p in (f"/proc/self/root{s}", "/proc/self/cwd/../out/secret", f"/proc/thread-self/root{s}",
               "/proc/self/task/../cwd/../out/secret"):
         t.attack(["read", p])
-    v = t.popen(["/bin/sh", "-c", "echo ready; sleep 60"], stdin=open(s))
+    v = t.popen(["/bin/sh", "-c", "echo ready; sleep 600"], stdin=open(s))
     v.stdin = None
     t.attack(["read", f"/proc/{v.pid}/fd/0"], errs=PATH | {"ESRCH"})
     t.attack(["read", f"/proc/{v.pid}/root{s}"], errs=PATH | {"ESRCH"})

@@ -10,7 +10,7 @@ import os
 import subprocess
 import time
 
-from lib import Fail, Skip, case
+from lib import SLOW, Fail, Skip, answers, case, told
 
 VALUE = "zq7Kx-93fWmT_vR2pLd8sYc4"
 HOST = "good.example.org"
@@ -231,7 +231,7 @@ ENCODED = {
 @case(80, "what is known of a secret does not get out unseen", "env", slow=True)
 def _(t):
     policy = ["--policy", t.file(t.base + "/inside.yaml", "secrets: {injection: environment}\n")]
-    opts = None
+    todo = []
     for title, how in ENCODED.items():
         act = f"printf %s $TOKEN | {how}"
         r = t.host(f"TOKEN={VALUE}; {act}")
@@ -239,14 +239,26 @@ def _(t):
             t.skip_act(f"{title}: does not work outside ({r})")
             continue
         t.acts += 1
-        if t.suite.outside_only:
-            continue
-        opts = opts or [*policy, *vault(t)]
-        for stream in ("", " >&2"):
-            inside = t.bawn(f"({act}){stream}", opts)
-            shown = inside.err if stream else inside.out
-            if not inside.json.get("output_findings"):
-                t.failed.append(f"{title}{stream}: not found: {inside}")
-            if r.out.strip() in shown:
-                t.failed.append(f"{title}{stream}: it was printed")
+        todo.append((title, act, r.out.strip()))
+    if t.suite.outside_only:
+        return
+    opts = [*policy, *vault(t)]
+    for stream in ("stdout", "stderr"):
+        for those in [todo] if t.tier in SLOW else [[x] for x in todo]:
+            unseen(t, those, stream, opts)
     nowhere(t, t.base + "/state", t.base + "/results")
+
+
+def unseen(t, todo, stream, opts):
+    """Each of the acts, in one start: what it prints must be found, and must not come out."""
+    lines = "\n".join(told(n, t.cmd(act), t.ws) for n, (_, act, _) in enumerate(todo))
+    r = t.bawn("{\n" + lines + "\n}" + (" >&2" if stream == "stderr" else ""), opts, timeout=60 + 5 * len(todo))
+    found = sum(f["count"] for f in r.json.get("output_findings") or [] if f["stream"] == stream)
+    if found < len(todo):
+        t.failed.append(f"{stream}: {found} findings of {len(todo)}, {', '.join(title for title, _, _ in todo)}: {r}")
+    said = answers(r.err if stream == "stderr" else r.out)[0]
+    for n, (title, _, text) in enumerate(todo):
+        if n not in said or "[redacted:" not in said[n].out:
+            t.failed.append(f"{title}, {stream}: nothing was taken out: {said.get(n) and said[n].out[:80]!r}")
+        if text in (r.err if stream == "stderr" else r.out):
+            t.failed.append(f"{title}, {stream}: it was printed")

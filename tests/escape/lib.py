@@ -75,19 +75,20 @@ def clean_ipc(key):
 
 
 class Case:
-    def __init__(self, row, title, controls, fn, identities, tiers, serial, slow):
+    def __init__(self, row, title, controls, fn, identities, tiers, alone, slow):
         self.row, self.title, self.controls, self.fn = row, title, controls, fn
-        self.identities, self.tiers, self.serial, self.slow = identities, tiers, serial, slow
+        self.identities, self.tiers, self.alone, self.slow = identities, tiers, alone, slow
 
 
-def case(row, title, *controls, identities=("root", "user"), tiers=("native", "landlock"), serial=False,
+def case(row, title, *controls, identities=("root", "user"), tiers=("native", "landlock"), alone=None,
          slow=False):
     """
-    Register a case. `controls` are those it exercises: a tier whose receipt lacks one is skipped. A serial one runs
-    while nothing else does, a slow one begins before the others.
+    Register a case. `controls` are those it exercises: a tier whose receipt lacks one is skipped. `alone` names what of
+    the host it needs for itself: of those with the same name one runs at a time, beside all others. A slow one begins
+    before the others.
     """
     def add(fn):
-        CASES.append(Case(row, title, controls, fn, identities, tiers, serial, slow))
+        CASES.append(Case(row, title, controls, fn, identities, tiers, alone, slow))
         return fn
     return add
 
@@ -469,7 +470,7 @@ class Box:
         if family == socket.AF_UNIX and isinstance(address, str) and address[0] != "\0":
             self.own(address)
             os.chmod(address, 0o777)
-        s.settimeout(90)
+        s.settimeout(1800)  # close() ends it
         got = []
         self.socks.append(s)
 

@@ -78,6 +78,7 @@ class Suite:
         self.lock = threading.Lock()
         self.user = self.find_user()
         self.claims = {}
+        self.took = {}  # seconds from start to end of a run that does nothing
         self.number = 0
 
     def take(self, path, name):
@@ -151,6 +152,7 @@ class Suite:
         try:
             harmless = cases_wasm.receipt_act(box) if tier == "wasm" else "true"
             r = box.bawn(harmless, refused=True)
+            self.took[identity, tier] = r.seconds
             if r.code != 0:
                 return None, f"{harmless!r} ends with {r}"
             if r.json.get("backend") != tier:
@@ -328,47 +330,69 @@ def main():
 
 
 class Play:
-    """Receipts, then everything: our own tiers case by case, behind adapters many acts at a time and the rest case by case."""
+    """
+    Everything at once, as far as it goes: our own tiers case by case; behind adapters many acts at a time as soon as they are
+    written down, and the rest case by case. Machines have a line of their own, the longest, which therefore never waits.
+    """
 
     def __init__(self, suite, args):
         self.suite, self.args = suite, args
         self.identities, self.ours, self.others, self.cases = chosen(args)
         self.enough = threading.Event()
-        self.waiting = []
         self.tap = Tap(args.notes)
+        self.lines, self.begun = {}, []
 
     def all(self):
         suite, args = self.suite, self.args
-        pairs = [(i, t) for i in self.identities for t in (*self.ours, *self.others)]
-        if args.outside_only:
-            suite.claims = {p: (set(), "") for p in pairs}
-        else:
-            self.receipts(pairs)
-        todo = [(c, i, t) for c in self.cases for i in self.identities if i in c.identities for t in self.ours
-                if t in c.tiers]
-        # what a virtual machine does inside does not depend on who started it
-        there = {i: [t for t in self.others if suite.claims[i, t][0] and (t not in lib.VMS or i == self.identities[0])]
-                 for i in self.identities}
-        recorded = {}
-        with concurrent.futures.ThreadPoolExecutor(1) as beside:
-            first = beside.submit(lambda: [recorded.update({i: self.batches(i, there[i])}) for i in self.identities])
-            self.parallel(todo)
-            first.result()
-        self.parallel([j for i in self.identities for j in self.far(i, there[i], recorded[i])])
-        for job in self.waiting:
-            self.one(job)
+        try:
+            self.receipts()
+            # what takes longest begins first
+            for c, i, t in sorted(((c, i, t) for c in self.cases for i in self.identities if i in c.identities
+                                   for t in self.ours if t in c.tiers), key=lambda j: not j[0].slow):
+                self.submit(c, i, t)
+            for i in self.identities:
+                self.behind_adapters(i)
+            self.done(self.begun)
+        finally:
+            self.enough.set()
+            for line in self.lines.values():
+                line.shutdown()
         self.tap.summary(args.seen)
         return 1 if self.tap.count["fail"] else 0
 
-    def receipts(self, pairs):
+    def line(self, name, n=1):
+        """Threads that work at one kind of thing; one by one where it is something that can be used by one only."""
+        return self.lines.setdefault(name, concurrent.futures.ThreadPoolExecutor(n))
+
+    def starts(self, t):
+        return self.line("machines", MACHINES) if t in lib.VMS else self.line("starts", 2)
+
+    def submit(self, c, i, t):
+        line = self.line(c.alone) if c.alone else self.starts(t) if t in lib.VMS else self.line("cases", self.args.jobs)
+        self.begun.append(line.submit(self.one, (c, i, t)))
+
+    @staticmethod
+    def done(futures):
+        for f in futures:
+            f.result()
+
+    def receipts(self):
+        """Of our own tiers now, of the others when they come."""
+        pairs = [(i, t) for t in (*self.ours, *self.others) for i in self.identities]
+        if self.args.outside_only:
+            self.suite.claims = {p: (set(), "") for p in pairs}
+            return
         abi = subprocess.run([self.suite.probe, "landlock"], capture_output=True, text=True).returncode == 0
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            self.suite.claims = dict(zip(pairs, pool.map(lambda p: self.suite.receipt(*p), pairs)))
-        for (i, t), (claimed, why) in self.suite.claims.items():
+
+        def ask(i, t):
+            claimed, why = self.suite.claims[i, t] = self.suite.receipt(i, t)
             verdict = "ok" if claimed else "fail" if t == "native" or (t == "landlock" and abi) else "skip"
             self.tap.tell(0, f"r00 receipt [{i}/{t}]", verdict, why)
             if claimed:
-                print(f"# {i}/{t} claims {' '.join(sorted(claimed))}")
+                print(f"# {i}/{t} claims {' '.join(sorted(claimed))}", flush=True)
+        self.asked = {(i, t): (self.starts if t in self.others else lambda _: self.line("cases", self.args.jobs))(t).submit(ask, i, t)
+                      for i, t in pairs}
+        self.done(f for (_, t), f in self.asked.items() if t in self.ours)
 
     def one(self, job):
         c, i, t = job
@@ -386,36 +410,38 @@ class Play:
         if self.args.first and verdict == "fail" and name not in self.args.known:
             self.enough.set()
 
-    def parallel(self, todo):
-        """What must be alone waits until all else is done; what takes longest begins first."""
-        self.waiting += [j for j in todo if j[0].serial]
-        shared = sorted((j for j in todo if not j[0].serial), key=lambda j: not j[0].slow)
-        with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool, \
-                concurrent.futures.ThreadPoolExecutor(MACHINES) as machines:
-            for done in [(machines if j[2] in lib.VMS else pool).submit(self.one, j) for j in shared]:
-                done.result()
-
-    def batches(self, identity, adapters):
-        """Cases that share starts, behind each adapter; those that need starts of their own."""
-        if not adapters:
-            return []
+    def behind_adapters(self, identity):
+        """Cases that share starts, behind each adapter that can be had, then those that need starts of their own."""
+        if not self.others:
+            return
         cases = [c for c in self.cases if identity in c.identities and "native" in c.tiers]
         recorded, own = batch.record(self.suite, identity, cases)
+        shared = []
         try:
-            with concurrent.futures.ThreadPoolExecutor(2) as pool:
-                list(pool.map(lambda t: self.adapter(identity, t, recorded), adapters))
+            for t in reversed(self.others):  # in the order in which receipts come
+                self.asked[identity, t].result()
+                # what a virtual machine does inside does not depend on who started it
+                if not self.suite.claims[identity, t][0] or (t in lib.VMS and identity != self.identities[0]):
+                    continue
+                shared.append(self.starts(t).submit(self.adapter, identity, t, recorded))
+                for c in sorted(self.far(identity, t, own), key=lambda c: not c.slow):
+                    self.submit(c, identity, t)
         finally:
-            for _, b, _ in recorded:
-                self.suite.drop(b)
-        return own
+            self.begun.append(self.line("tidy").submit(self.forget, shared, recorded))
 
-    def far(self, identity, adapters, own):
-        """What is left to do behind adapters, case by case."""
-        todo = [(c, identity, t) for c in self.cases if identity in c.identities for t in adapters if t in c.tiers]
-        for c, t in [(c, t) for c in own for t in adapters]:
+    def forget(self, shared, recorded):
+        concurrent.futures.wait(shared)
+        for _, b, _ in recorded:
+            self.suite.drop(b)
+        self.done(shared)
+
+    def far(self, identity, t, own):
+        """What is left to do behind an adapter, case by case."""
+        todo = [c for c in self.cases if identity in c.identities and t in c.tiers]
+        for c in own:
             lacks = sorted(set(c.controls) - self.suite.claims[identity, t][0])
             if t not in lib.VMS or c.row not in VM_SKIP or lacks:
-                todo.append((c, identity, t))
+                todo.append(c)
             else:
                 self.tell(c, identity, t, "skip", VM_SKIP[c.row], [])
         return todo
