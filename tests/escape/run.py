@@ -252,6 +252,10 @@ class Tap:
             print(f"#   act skipped: {n}")
         sys.stdout.flush()
 
+    def note(self, text):
+        with self.lock:
+            print("# " + text, flush=True)
+
     def summary(self, seen):
         """A line per row, a column per wall: how many passed, failed as !n, skipped as -n, not claimed as ~n."""
         tiers = sorted({t for r in self.rows.values() for t in r}, key=("native", "landlock", "wasm", *ADAPTERS).index)
@@ -389,7 +393,7 @@ class Play:
             verdict = "ok" if claimed else "fail" if t == "native" or (t == "landlock" and abi) else "skip"
             self.tap.tell(0, f"r00 receipt [{i}/{t}]", verdict, why)
             if claimed:
-                print(f"# {i}/{t} claims {' '.join(sorted(claimed))}", flush=True)
+                self.tap.note(f"{i}/{t} claims {' '.join(sorted(claimed))}")
         self.asked = {(i, t): (self.starts if t in self.others else lambda _: self.line("cases", self.args.jobs))(t).submit(ask, i, t)
                       for i, t in pairs}
         self.done(f for (_, t), f in self.asked.items() if t in self.ours)
@@ -451,7 +455,7 @@ class Play:
         try:
             took = batch.play(home, t, recorded, self.suite.claims[identity, t][0],
                               lambda c, *how: self.tell(c, identity, t, *how))
-            print(f"# {identity}/{t}: {sum(len(b.list) for _, b, _ in recorded)} acts in {took:.1f} s", flush=True)
+            self.tap.note(f"{identity}/{t}: {sum(len(b.list) for _, b, _ in recorded)} acts in {took:.1f} s")
         finally:
             self.suite.drop(home)
 
