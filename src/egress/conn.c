@@ -97,12 +97,18 @@ static bool wants_upstream(const struct door_conn *c)
 	return false;
 }
 
-/* The end of a flow must not wait for the much that does not come. */
+/* The end of a flow must not wait for the much that does not come; one whose turn was over goes on
+ * once others had theirs. */
 static void watch_source(struct door_side *s, const struct door_lane *l, bool want)
 {
-	static const struct timeval moment = {.tv_usec = 1000};
+	static const struct timeval moment = {.tv_usec = 1000}, now = {0};
+	const struct timeval *at_most = l->more ? &now : l->patient ? &moment : NULL;
 
-	watch(&s->rd, &s->reading, want, l->patient ? &moment : NULL);
+	if (want && s->reading && (l->more || s->again))
+		(void)event_add(&s->rd, at_most); /* a time of 0 holds once */
+	else
+		watch(&s->rd, &s->reading, want, at_most);
+	s->again = l->more;
 }
 
 void conn_unwatch_source(struct door_side *s)
@@ -197,7 +203,7 @@ static void on_client_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct door_conn *c = arg;
 
-	if (what & EV_READ)
+	if (what & EV_READ || c->up.more)
 		conn_active(c);
 	if (c->phase == DOOR_RAW) {
 		tunnel_pump(c, &c->up);
@@ -234,7 +240,7 @@ static void on_upstream_readable(evutil_socket_t fd, short what, void *arg)
 		conn_advance(c);
 		return;
 	}
-	if (what & EV_READ)
+	if (what & EV_READ || c->down.more)
 		conn_active(c);
 	if (c->phase == DOOR_RAW || c->phase == DOOR_HELLO)
 		tunnel_pump(c, &c->down);
