@@ -36,6 +36,18 @@ static void conn_active(struct door_conn *c)
 		conn_wait(c, c->door->config.timeouts.head);
 }
 
+/*
+ * Where nothing leaves the machine there is no network to be fair to. A host's choice for its own
+ * network, such as BBR, would pace these bytes with a timer for each few segments, which costs more
+ * than moving them. If the host forbids another choice, its own stays.
+ */
+void conn_is_local(int fd)
+{
+	static const char unpaced[] = "reno"; /* the one that every kernel has */
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, unpaced, sizeof(unpaced) - 1);
+}
+
 static void watch(struct event *e, bool *on, bool want, const struct timeval *at_most)
 {
 	if (*on == want)

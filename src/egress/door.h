@@ -270,6 +270,8 @@ void conn_wait(struct door_conn *c, int64_t ms);
 void conn_swap_client(struct door_conn *c, int fd);
 /* The same without another one. */
 void conn_detach_upstream(struct door_conn *c);
+/* The other end of this socket, or of what this listener accepts, is on the same machine. */
+void conn_is_local(int fd);
 /* Its source is waited for in another way from now on. */
 void conn_unwatch_source(struct door_side *s);
 void conn_sweep(struct door *d);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include <netinet/tcp.h>
 #include <sys/resource.h>
 
 #include "egress/door.h"
@@ -21,19 +20,6 @@ static const char *const kind_names[] = {
 	[DOOR_DNS_TCP] = "dns-tcp",
 	[DOOR_LOOPBACK] = "loopback",
 };
-
-/*
- * Clients are on this machine, whatever the network outside is like: between them and the door
- * there is nothing to be fair to. Host-wide choices such as BBR would pace their bytes with a timer
- * for each few segments, which costs more than moving them. What is accepted inherits this; where
- * the host does not permit it, its own choice stays.
- */
-static void do_not_pace(int fd)
-{
-	static const char plain[] = "reno"; /* the one that every kernel has */
-
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain) - 1);
-}
 
 /* The system has no descriptor or memory to give: asking again at once would only burn time. */
 static void pause_listener(struct door_listener *l)
@@ -106,7 +92,7 @@ int listener_add(struct door *d, const char *kind, uint16_t port, int fd, struct
 	l->port = port;
 	l->fd = fd;
 	if (l->kind != DOOR_DNS_UDP)
-		do_not_pace(fd);
+		conn_is_local(fd); /* and what it accepts */
 	d->listeners[d->n_listeners++] = l;
 	return 0;
 }
