@@ -3,14 +3,13 @@
  * Client and server for bench/egress.py: one process each, epoll, so that what is measured is what
  * stands between them.
  *
- *   netload serve ADDR PORT              answers requests; what connects to PORT+1 gets bytes
- *   netload http ADDR PORT TARGET CONNS SECONDS KEEP [AUTH]
- *                                        requests for TARGET one after the other on CONNS
- *                                        connections; prints "requests/s median-us p99-us failed"
- *   netload bulk ADDR PORT TARGET BYTES [AUTH]
- *                                        reads BYTES through CONNECT TARGET ("-": directly);
- *                                        prints "MiB/s"
- *   netload hold ADDR PORT N             opens N connections, says so, waits for its input to end
+ *   netload serve ADDR PORT              answers requests; what connects to PORT+1 gets bytes, what
+ *                                        connects to PORT+2 may send bytes and gets one at their
+ * end netload http ADDR PORT TARGET CONNS SECONDS KEEP [AUTH] requests for TARGET one after the
+ * other on CONNS connections; prints "requests/s median-us p99-us failed" netload bulk|pour ADDR
+ * PORT TARGET BYTES [AUTH] reads or sends BYTES through CONNECT TARGET ("-": directly); prints
+ * "MiB/s" netload hold ADDR PORT N             opens N connections, says so, waits for its input to
+ * end
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +34,17 @@
 #define SAMPLES  (1 << 20)
 #define BODY_LEN 128
 
+enum kind {
+	REQUESTS,
+	SOURCE,
+	SINK,
+	KINDS
+}; /* of a server's port */
+
 struct conn {
 	int fd;
-	bool bulk, connecting, listener;
+	enum kind kind;
+	bool connecting, listener;
 	size_t got;
 	uint64_t started;
 	char buf[2048];
@@ -89,9 +96,9 @@ static void serve_accept(int ep, const struct conn *l)
 		if (!c)
 			fail("calloc");
 		c->fd = fd;
-		c->bulk = l->bulk;
+		c->kind = l->kind;
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-		watch(ep, c, c->bulk ? EPOLLOUT : EPOLLIN);
+		watch(ep, c, c->kind == SOURCE ? EPOLLOUT : EPOLLIN);
 	}
 }
 
@@ -101,6 +108,16 @@ static bool serve_bytes(struct conn *c)
 	ssize_t n = send(c->fd, zeros, sizeof(zeros), MSG_NOSIGNAL);
 
 	return n >= 0 || errno == EAGAIN;
+}
+
+static bool serve_sink(struct conn *c)
+{
+	static char buf[BUF * 4];
+	ssize_t n = recv(c->fd, buf, sizeof(buf), 0);
+
+	if (n == 0)
+		(void)send(c->fd, buf, 1, MSG_NOSIGNAL);
+	return n > 0 || (n < 0 && errno == EAGAIN);
 }
 
 static bool serve_requests(struct conn *c)
@@ -136,19 +153,21 @@ static bool serve_requests(struct conn *c)
 
 static int serve(char **argv)
 {
-	struct conn listeners[2] = {{.listener = true}, {.listener = true, .bulk = true}};
+	static bool (*const serve_kind[KINDS])(struct conn *) = {
+		serve_requests, serve_bytes, serve_sink};
+	struct conn listeners[KINDS];
 	struct epoll_event ev[EVENTS];
 	int ep = epoll_create1(EPOLL_CLOEXEC);
 	int one = 1;
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < KINDS; i++) {
 		struct sockaddr_in a = address(argv[0], argv[1], i);
 		int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 		if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(fd, 4096) < 0)
 			fail("listen");
-		listeners[i].fd = fd;
+		listeners[i] = (struct conn){.fd = fd, .kind = (enum kind)i, .listener = true};
 		watch(ep, &listeners[i], EPOLLIN);
 	}
 	(void)printf("ready\n");
@@ -161,7 +180,7 @@ static int serve(char **argv)
 
 			if (c->listener) {
 				serve_accept(ep, c);
-			} else if (c->bulk ? !serve_bytes(c) : !serve_requests(c)) {
+			} else if (!serve_kind[c->kind](c)) {
 				(void)close(c->fd);
 				free(c);
 			}
@@ -320,31 +339,67 @@ static int dial(const struct sockaddr_in *a)
 	return fd;
 }
 
-static int bulk(int argc, char **argv)
+static char bytes[BUF * 4];
+
+/* Connected to the target, through a proxy or not. */
+static int reach(int argc, char **argv)
 {
-	static char buf[BUF * 4];
 	struct sockaddr_in a = address(argv[0], argv[1], 0);
-	uint64_t want = strtoull(argv[3], NULL, 10), got = 0, begun;
 	int fd = dial(&a);
 	int n;
 
-	if (strcmp(argv[2], "-") != 0) {
-		n = snprintf(buf, sizeof(buf), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s%s%s\r\n",
-			argv[2], argv[2], argc > 4 ? "Proxy-Authorization: " : "",
-			argc > 4 ? argv[4] : "", argc > 4 ? "\r\n" : "");
-		if (send(fd, buf, (size_t)n, 0) != n || recv(fd, buf, 12, MSG_WAITALL) != 12 ||
-			memcmp(buf + 8, " 200", 4) != 0)
-			fail("CONNECT");
-	}
+	if (!strcmp(argv[2], "-"))
+		return fd;
+	n = snprintf(bytes, sizeof(bytes), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s%s%s\r\n", argv[2],
+		argv[2], argc > 4 ? "Proxy-Authorization: " : "", argc > 4 ? argv[4] : "",
+		argc > 4 ? "\r\n" : "");
+	if (send(fd, bytes, (size_t)n, 0) != n || recv(fd, bytes, 12, MSG_WAITALL) != 12 ||
+		memcmp(bytes + 8, " 200", 4) != 0)
+		fail("CONNECT");
+	return fd;
+}
+
+static void rate(uint64_t n, uint64_t begun)
+{
+	(void)printf("%.1f\n", (double)n / 1048576 * 1e6 / (double)(now_us() - begun));
+}
+
+static int bulk(int argc, char **argv)
+{
+	uint64_t want = strtoull(argv[3], NULL, 10), got = 0, begun;
+	int fd = reach(argc, argv);
+
 	begun = now_us();
 	while (got < want) {
-		ssize_t r = recv(fd, buf, sizeof(buf), 0);
+		ssize_t r = recv(fd, bytes, sizeof(bytes), 0);
 
 		if (r <= 0)
 			fail("recv");
 		got += (uint64_t)r;
 	}
-	(void)printf("%.1f\n", (double)got / 1048576 * 1e6 / (double)(now_us() - begun));
+	rate(got, begun);
+	return 0;
+}
+
+/* What a proxy says before is dropped here: the server's one byte comes when it has everything. */
+static int pour(int argc, char **argv)
+{
+	uint64_t want = strtoull(argv[3], NULL, 10), sent = 0, begun;
+	int fd = reach(argc, argv);
+
+	memset(bytes, 0, sizeof(bytes)); /* nothing that looks like a protocol */
+	begun = now_us();
+	while (sent < want) {
+		ssize_t r = send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
+
+		if (r <= 0)
+			fail("send");
+		sent += (uint64_t)r;
+	}
+	(void)shutdown(fd, SHUT_WR);
+	while (recv(fd, bytes, sizeof(bytes), 0) > 0)
+		;
+	rate(sent, begun);
 	return 0;
 }
 
@@ -375,8 +430,10 @@ int main(int argc, char **argv)
 		return http(argc - 2, argv + 2);
 	if (argc >= 6 && !strcmp(argv[1], "bulk"))
 		return bulk(argc - 2, argv + 2);
+	if (argc >= 6 && !strcmp(argv[1], "pour"))
+		return pour(argc - 2, argv + 2);
 	if (argc == 5 && !strcmp(argv[1], "hold"))
 		return hold(argv + 2);
-	(void)fprintf(stderr, "usage: netload serve|http|bulk|hold ...\n");
+	(void)fprintf(stderr, "usage: netload serve|http|bulk|pour|hold ...\n");
 	return 2;
 }
