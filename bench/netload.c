@@ -15,24 +15,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#define EVENTS   256
-#define BUF      65536
-#define SAMPLES  (1 << 20)
-#define BODY_LEN 128
+#include "load.h"
+
+#define BUF 65536
 
 enum kind {
 	REQUESTS,
@@ -50,37 +41,9 @@ struct conn {
 	char buf[2048];
 };
 
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
-static void fail(const char *what)
-{
-	(void)fprintf(stderr, "netload: %s: %s\n", what, strerrorname_np(errno));
-	exit(1); /* NOLINT(concurrency-mt-unsafe): one thread */
-}
-
-static struct sockaddr_in address(const char *host, const char *port, int add)
-{
-	struct sockaddr_in a = {
-		.sin_family = AF_INET, .sin_port = htons((uint16_t)(strtol(port, NULL, 10) + add))};
-
-	if (inet_pton(AF_INET, host, &a.sin_addr) != 1)
-		fail(host);
-	return a;
-}
-
 static void watch(int ep, struct conn *c, uint32_t what)
 {
-	struct epoll_event ev = {.events = what, .data.ptr = c};
-
-	if (epoll_ctl(ep, EPOLL_CTL_ADD, c->fd, &ev) < 0 &&
-		epoll_ctl(ep, EPOLL_CTL_MOD, c->fd, &ev) < 0)
-		fail("epoll_ctl");
+	watch_fd(ep, c->fd, c, what);
 }
 
 /* --- server --- */
@@ -128,13 +91,8 @@ static bool serve_requests(struct conn *c)
 	char *at = c->buf;
 	char *end;
 
-	if (!len) {
-		len = snprintf(answer, sizeof(answer),
-			"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n",
-			BODY_LEN);
-		memset(answer + len, 'x', BODY_LEN);
-		len += BODY_LEN;
-	}
+	if (!len)
+		len = make_answer(answer, sizeof(answer));
 	if (n <= 0)
 		return n < 0 && errno == EAGAIN;
 	c->got += (size_t)n;
@@ -274,13 +232,6 @@ static void step(struct load *l, struct conn *c)
 	answered(l, c);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static void make_request(struct load *l, const char *target, const char *auth)
 {
 	const char *path = strstr(target, "://");
@@ -303,7 +254,6 @@ static int http(int argc, char **argv)
 	uint64_t begun = now_us();
 	uint64_t length = (uint64_t)(strtod(argv[4], NULL) * 1e6);
 	struct epoll_event ev[EVENTS];
-	size_t n;
 
 	make_request(&l, argv[2], argc > 6 ? argv[6] : NULL);
 	for (long i = 0; i < conns; i++) {
@@ -319,12 +269,7 @@ static int http(int argc, char **argv)
 		for (int i = 0; i < got; i++)
 			step(&l, ev[i].data.ptr);
 	}
-	n = l.done < SAMPLES ? (size_t)l.done : SAMPLES;
-	if (!n)
-		fail("no answer");
-	qsort(l.us, n, sizeof(uint32_t), by_size);
-	(void)printf("%.0f %u %u %llu\n", (double)l.done * 1e6 / (double)(now_us() - begun),
-		l.us[n / 2], l.us[n * 99 / 100], (unsigned long long)l.failed);
+	print_load(l.us, l.done, l.failed, begun);
 	return 0;
 }
 
