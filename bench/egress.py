@@ -21,7 +21,9 @@ import time
 from common import Budget, Section
 
 SERVER, PORT = "93.184.215.14", 7000
-URL, TUNNEL = f"http://{SERVER}:{PORT}/x", f"{SERVER}:{PORT + 1}"
+SECURE = f"{SERVER}:7443"
+HOLDER, VALUE = "bawn-secret-token-0123456789abcdef0123456789abcdef", "a-token-that-only-the-server-and-the-door-know"
+URL, TUNNEL, SINK = f"http://{SERVER}:{PORT}/x", f"{SERVER}:{PORT + 1}", f"{SERVER}:{PORT + 2}"
 WAIT = 20
 
 SRT = """
@@ -43,10 +45,11 @@ class Door:
         self.process = subprocess.Popen([program], pass_fds=[3], env={}, stdin=subprocess.DEVNULL,
                                         preexec_fn=lambda: os.dup2(theirs.fileno(), 3))
         theirs.close()
-        self.send({"config": {"mode": "allowlist", "allow": [f"{SERVER}:{PORT}", TUNNEL], **config}})
+        self.send({"config": {"mode": "allowlist", "allow": [f"{SERVER}:{PORT}", TUNNEL, SINK, SECURE], **config}})
+        self.control.settimeout(WAIT)
+        self.ca = json.loads(self.control.recv(65536))["ca"] if config.get("secrets") else None
         self.send({"listen": "proxy", "port": self.port}, s)
         self.send({"go": True})
-        self.control.settimeout(WAIT)
         assert b"ready" in self.control.recv(65536)
         # Somebody reads what it tells, as bawn does.
         self.reader = os.fork()
@@ -152,7 +155,7 @@ class Lab:
     """Runs inside the namespace: measures every contender in turn, prints one JSON object."""
 
     def __init__(self, netload, door, quick):
-        self.netload, self.quick = netload, quick
+        self.netload, self.door, self.quick = netload, door, quick
         try:  # what else runs on the machine waits meanwhile; the same for all contenders
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10))
         except PermissionError:
@@ -189,8 +192,8 @@ class Lab:
                        shell=True, check=True)
         assert self.server.stdout.readline() == "ready\n"
 
-    def run(self, *args):
-        done = subprocess.run([self.netload, *map(str, args)], capture_output=True, text=True, timeout=120, check=False)
+    def run(self, *args, tool=None):
+        done = subprocess.run([tool or self.netload, *map(str, args)], capture_output=True, text=True, timeout=120, check=False)
         if done.returncode:
             return None
         return [float(x) for x in done.stdout.split()]
@@ -201,21 +204,49 @@ class Lab:
             return self.run("http", "127.0.0.1", c.port, URL, conns, seconds, keep)
         return self.run("http", SERVER, PORT, URL.split("://")[1], conns, seconds, keep)
 
-    def bulk(self, name, size):
-        c = self.contenders[name]
-        got = self.run("bulk", "127.0.0.1", c.port, TUNNEL, size) if c else self.run(
-            "bulk", SERVER, PORT + 1, "-", size)
+    def bulk(self, name, size, way="bulk"):
+        """MiB/s of bytes that come ("bulk") or go ("pour")."""
+        c, target = self.contenders[name], TUNNEL if way == "bulk" else SINK
+        got = self.run(way, "127.0.0.1", c.port, target, size) if c else self.run(
+            way, SERVER, target.split(":")[1], "-", size)
         return got and got[0]
 
-    def rounds(self, n, what):
-        """{name: [value]} of n rounds; each round measures each contender once."""
-        found = {name: [] for name in self.contenders}
-        for _ in range(n):
-            for name in self.contenders:
+    def rounds(self, n, what, names=None):
+        """{name: [value]} of n rounds; each round measures each contender once, every other one backwards."""
+        found = {name: [] for name in names or self.contenders}
+        for i in range(n):
+            for name in list(found)[::-1 if i % 2 else 1]:
                 v = what(name)
                 if v is not None:
                     found[name].append(v)
         return found
+
+    def secrets(self, n, seconds):
+        """Requests with a token over TLS: sent by the client itself, without and through the door; put in by the door."""
+        if not shutil.which("openssl"):
+            return None
+        cert, ca, tls = self.top / "cert.pem", self.top / "ca.pem", self.netload.replace("netload", "tlsload")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-keyout", str(cert), "-out", str(ca), "-subj", "/CN=bench", "-days", "2", "-addext",
+                        f"subjectAltName=IP:{SERVER}"], check=True, capture_output=True)
+        cert.write_bytes(cert.read_bytes() + ca.read_bytes())
+        server = subprocess.Popen(["nsenter", "--preserve-credentials", "--net", f"--target={self.server.pid}", tls, "serve",
+                                   *SECURE.split(":"), str(cert), VALUE], stdout=subprocess.PIPE, text=True)
+        secret = {"name": "TOKEN", "placeholder": HOLDER, "value": VALUE, "hosts": [SECURE]}
+        door = Door(self.door + "-tls", secrets=[secret], roots=str(ca))
+        trusted = self.top / "door.pem"
+        trusted.write_text(door.ca)
+        try:
+            assert server.stdout.readline() == "ready\n"
+            ways = {"direct": (*SECURE.split(":"), "-", SERVER, ca, VALUE),
+                    "bawn, tunnel": ("127.0.0.1", self.contenders["bawn"].port, SECURE, SERVER, ca, VALUE),
+                    "bawn, secret put in": ("127.0.0.1", door.port, SECURE, SERVER, trusted, HOLDER)}
+            return {kind: self.rounds(n, lambda name: self.run("http", *ways[name], conns, seconds, keep, tool=tls), ways)
+                    for kind, conns, keep in (("one", 1, "keep"), ("keep", 50, "keep"), ("close", 50, "close"))}
+        finally:
+            door.close()
+            server.kill()
+            server.wait()
 
     def memory(self, n):
         found = {}
@@ -236,10 +267,13 @@ class Lab:
         q = self.quick
         n, seconds, size = (1, 0.5, 64 << 20) if q else (7, 1, 512 << 20)
         return {
+            "congestion": pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(encoding="ascii").strip(),
             "bulk": self.rounds(1 if q else 21, lambda name: self.bulk(name, size)),
+            "pour": self.rounds(n, lambda name: self.bulk(name, size, "pour")),
             "one": self.rounds(n, lambda name: self.http(name, 1, seconds, "keep")),
             "keep": self.rounds(n, lambda name: self.http(name, 50, seconds, "keep")),
             "close": self.rounds(n, lambda name: self.http(name, 50, seconds, "close")),
+            "secrets": self.secrets(n, seconds),
             "memory": self.memory(200 if q else 1000),
             "absent": self.absent,
         }
@@ -260,9 +294,25 @@ def table(found, unit, show, column=None):
     return ["", unit, "÷ direct"], rows, med
 
 
+def secrets(s, found):
+    if not found:
+        s.notes.append("secrets: not measured, openssl is not installed")
+        return
+    for kind, title, unit, column in (
+            ("one", "TLS: latency of a request on a kept connection, median", "µs", 1),
+            ("keep", "TLS: requests per second, 50 kept connections", "requests/s", 0),
+            ("close", "TLS: requests per second, 50 at a time, each on a new connection", "requests/s", 0)):
+        head, rows, _ = table(found[kind], unit, lambda v: f"{v:.0f}", column)
+        s.tables.append((title, head, rows))
+    failed = sum(v[3] for kind in found.values() for v in kind["bawn, secret put in"])
+    s.notes.append("TLS: each request carries a token, without which the server does not answer. In a tunnel the client has it; "
+                   "\"secret put in\" ends TLS on both sides, puts it in and looks for it in the answer; "
+                   f"{failed:.0f} such requests failed")
+
+
 def measure(bench):
     bench.say("egress: throughput, requests, latency, memory")
-    bench.run(["ninja", "-C", str(bench.build), "bawn-egress"], timeout=600)
+    bench.run(["ninja", "-C", str(bench.build), "bawn-egress", "bawn-egress-tls"], timeout=600)
     for path in (bench.build / "bawn-egress", bench.build / "bench/door-start"):
         shutil.copy(path, bench.bin)
     start = [float(x) for x in bench.run([str(bench.bin / "door-start"), "20" if bench.quick else "300"]).stdout.split()]
@@ -272,9 +322,13 @@ def measure(bench):
     r = json.loads(out.strip().splitlines()[-1])
     s = Section("Egress", "The egress proxy and its peers between one client and one server, in network namespaces "
                 "joined by a veth pair; plain HTTP with answers of 128 bytes, and a CONNECT tunnel. Medians of "
-                "rounds in which each contender runs once.")
-    head, rows, _ = table(r["bulk"], "MiB/s", lambda v: f"{v:.0f}")
-    s.tables.append(("Tunnel throughput", head, rows))
+                "rounds in which each contender runs once. A tunnel can be faster than none: without one it is the "
+                "server's sending that wakes the client, for every few segments; a proxy that waits for more takes that off "
+                f"it. Congestion control of the namespaces, inherited from the host: {r['congestion']}; bawn chooses another on "
+                "its way to the client, which never leaves the machine.")
+    for way, title in (("bulk", "Tunnel throughput"), ("pour", "Tunnel throughput, from the client to the server")):
+        head, rows, _ = table(r[way], "MiB/s", lambda v: f"{v:.0f}")
+        s.tables.append((title, head, rows))
     head, rows, one = table(r["one"], "µs", lambda v: f"{v:.0f}", 1)
     s.tables.append(("Latency of a request on a kept connection, median", head, rows))
     med = {}
@@ -282,6 +336,7 @@ def measure(bench):
                         ("close", "Requests per second, 50 at a time, each on a new connection")):
         head, rows, med[kind] = table(r[kind], "requests/s", lambda v: f"{v:.0f}", 0)
         s.tables.append((title, head, rows))
+    secrets(s, r["secrets"])
     s.tables.append(("Memory", ["", "resident at the start, KiB", "per idle connection, KiB"],
                      [[name, str(v[0]), f"{v[1]:.1f}"] for name, v in r["memory"].items()]))
     s.tables.append(("Start, until it is confined and accepts", ["", "median, ms", "ninth decile, ms"],

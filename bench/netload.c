@@ -3,77 +3,47 @@
  * Client and server for bench/egress.py: one process each, epoll, so that what is measured is what
  * stands between them.
  *
- *   netload serve ADDR PORT              answers requests; what connects to PORT+1 gets bytes
- *   netload http ADDR PORT TARGET CONNS SECONDS KEEP [AUTH]
- *                                        requests for TARGET one after the other on CONNS
- *                                        connections; prints "requests/s median-us p99-us failed"
- *   netload bulk ADDR PORT TARGET BYTES [AUTH]
- *                                        reads BYTES through CONNECT TARGET ("-": directly);
- *                                        prints "MiB/s"
- *   netload hold ADDR PORT N             opens N connections, says so, waits for its input to end
+ *   netload serve ADDR PORT              answers requests; what connects to PORT+1 gets bytes, what
+ *                                        connects to PORT+2 may send bytes and gets one at their
+ * end netload http ADDR PORT TARGET CONNS SECONDS KEEP [AUTH] requests for TARGET one after the
+ * other on CONNS connections; prints "requests/s median-us p99-us failed" netload bulk|pour ADDR
+ * PORT TARGET BYTES [AUTH] reads or sends BYTES through CONNECT TARGET ("-": directly); prints
+ * "MiB/s" netload hold ADDR PORT N             opens N connections, says so, waits for its input to
+ * end
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#define EVENTS   256
-#define BUF      65536
-#define SAMPLES  (1 << 20)
-#define BODY_LEN 128
+#include "load.h"
+
+#define BUF 65536
+
+enum kind {
+	REQUESTS,
+	SOURCE,
+	SINK,
+	KINDS
+}; /* of a server's port */
 
 struct conn {
 	int fd;
-	bool bulk, connecting, listener;
+	enum kind kind;
+	bool connecting, listener;
 	size_t got;
 	uint64_t started;
 	char buf[2048];
 };
 
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
-static void fail(const char *what)
-{
-	(void)fprintf(stderr, "netload: %s: %s\n", what, strerrorname_np(errno));
-	exit(1); /* NOLINT(concurrency-mt-unsafe): one thread */
-}
-
-static struct sockaddr_in address(const char *host, const char *port, int add)
-{
-	struct sockaddr_in a = {
-		.sin_family = AF_INET, .sin_port = htons((uint16_t)(strtol(port, NULL, 10) + add))};
-
-	if (inet_pton(AF_INET, host, &a.sin_addr) != 1)
-		fail(host);
-	return a;
-}
-
 static void watch(int ep, struct conn *c, uint32_t what)
 {
-	struct epoll_event ev = {.events = what, .data.ptr = c};
-
-	if (epoll_ctl(ep, EPOLL_CTL_ADD, c->fd, &ev) < 0 &&
-		epoll_ctl(ep, EPOLL_CTL_MOD, c->fd, &ev) < 0)
-		fail("epoll_ctl");
+	watch_fd(ep, c->fd, c, what);
 }
 
 /* --- server --- */
@@ -89,9 +59,9 @@ static void serve_accept(int ep, const struct conn *l)
 		if (!c)
 			fail("calloc");
 		c->fd = fd;
-		c->bulk = l->bulk;
+		c->kind = l->kind;
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-		watch(ep, c, c->bulk ? EPOLLOUT : EPOLLIN);
+		watch(ep, c, c->kind == SOURCE ? EPOLLOUT : EPOLLIN);
 	}
 }
 
@@ -103,6 +73,16 @@ static bool serve_bytes(struct conn *c)
 	return n >= 0 || errno == EAGAIN;
 }
 
+static bool serve_sink(struct conn *c)
+{
+	static char buf[BUF * 4];
+	ssize_t n = recv(c->fd, buf, sizeof(buf), 0);
+
+	if (n == 0)
+		(void)send(c->fd, buf, 1, MSG_NOSIGNAL);
+	return n > 0 || (n < 0 && errno == EAGAIN);
+}
+
 static bool serve_requests(struct conn *c)
 {
 	static char answer[BODY_LEN + 128];
@@ -111,13 +91,8 @@ static bool serve_requests(struct conn *c)
 	char *at = c->buf;
 	char *end;
 
-	if (!len) {
-		len = snprintf(answer, sizeof(answer),
-			"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n",
-			BODY_LEN);
-		memset(answer + len, 'x', BODY_LEN);
-		len += BODY_LEN;
-	}
+	if (!len)
+		len = make_answer(answer, sizeof(answer));
 	if (n <= 0)
 		return n < 0 && errno == EAGAIN;
 	c->got += (size_t)n;
@@ -136,19 +111,21 @@ static bool serve_requests(struct conn *c)
 
 static int serve(char **argv)
 {
-	struct conn listeners[2] = {{.listener = true}, {.listener = true, .bulk = true}};
+	static bool (*const serve_kind[KINDS])(struct conn *) = {
+		serve_requests, serve_bytes, serve_sink};
+	struct conn listeners[KINDS];
 	struct epoll_event ev[EVENTS];
 	int ep = epoll_create1(EPOLL_CLOEXEC);
 	int one = 1;
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < KINDS; i++) {
 		struct sockaddr_in a = address(argv[0], argv[1], i);
 		int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 		if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(fd, 4096) < 0)
 			fail("listen");
-		listeners[i].fd = fd;
+		listeners[i] = (struct conn){.fd = fd, .kind = (enum kind)i, .listener = true};
 		watch(ep, &listeners[i], EPOLLIN);
 	}
 	(void)printf("ready\n");
@@ -161,7 +138,7 @@ static int serve(char **argv)
 
 			if (c->listener) {
 				serve_accept(ep, c);
-			} else if (c->bulk ? !serve_bytes(c) : !serve_requests(c)) {
+			} else if (!serve_kind[c->kind](c)) {
 				(void)close(c->fd);
 				free(c);
 			}
@@ -255,13 +232,6 @@ static void step(struct load *l, struct conn *c)
 	answered(l, c);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static void make_request(struct load *l, const char *target, const char *auth)
 {
 	const char *path = strstr(target, "://");
@@ -284,7 +254,6 @@ static int http(int argc, char **argv)
 	uint64_t begun = now_us();
 	uint64_t length = (uint64_t)(strtod(argv[4], NULL) * 1e6);
 	struct epoll_event ev[EVENTS];
-	size_t n;
 
 	make_request(&l, argv[2], argc > 6 ? argv[6] : NULL);
 	for (long i = 0; i < conns; i++) {
@@ -300,12 +269,7 @@ static int http(int argc, char **argv)
 		for (int i = 0; i < got; i++)
 			step(&l, ev[i].data.ptr);
 	}
-	n = l.done < SAMPLES ? (size_t)l.done : SAMPLES;
-	if (!n)
-		fail("no answer");
-	qsort(l.us, n, sizeof(uint32_t), by_size);
-	(void)printf("%.0f %u %u %llu\n", (double)l.done * 1e6 / (double)(now_us() - begun),
-		l.us[n / 2], l.us[n * 99 / 100], (unsigned long long)l.failed);
+	print_load(l.us, l.done, l.failed, begun);
 	return 0;
 }
 
@@ -320,31 +284,67 @@ static int dial(const struct sockaddr_in *a)
 	return fd;
 }
 
-static int bulk(int argc, char **argv)
+static char bytes[BUF * 4];
+
+/* Connected to the target, through a proxy or not. */
+static int reach(int argc, char **argv)
 {
-	static char buf[BUF * 4];
 	struct sockaddr_in a = address(argv[0], argv[1], 0);
-	uint64_t want = strtoull(argv[3], NULL, 10), got = 0, begun;
 	int fd = dial(&a);
 	int n;
 
-	if (strcmp(argv[2], "-") != 0) {
-		n = snprintf(buf, sizeof(buf), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s%s%s\r\n",
-			argv[2], argv[2], argc > 4 ? "Proxy-Authorization: " : "",
-			argc > 4 ? argv[4] : "", argc > 4 ? "\r\n" : "");
-		if (send(fd, buf, (size_t)n, 0) != n || recv(fd, buf, 12, MSG_WAITALL) != 12 ||
-			memcmp(buf + 8, " 200", 4) != 0)
-			fail("CONNECT");
-	}
+	if (!strcmp(argv[2], "-"))
+		return fd;
+	n = snprintf(bytes, sizeof(bytes), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s%s%s\r\n", argv[2],
+		argv[2], argc > 4 ? "Proxy-Authorization: " : "", argc > 4 ? argv[4] : "",
+		argc > 4 ? "\r\n" : "");
+	if (send(fd, bytes, (size_t)n, 0) != n || recv(fd, bytes, 12, MSG_WAITALL) != 12 ||
+		memcmp(bytes + 8, " 200", 4) != 0)
+		fail("CONNECT");
+	return fd;
+}
+
+static void rate(uint64_t n, uint64_t begun)
+{
+	(void)printf("%.1f\n", (double)n / 1048576 * 1e6 / (double)(now_us() - begun));
+}
+
+static int bulk(int argc, char **argv)
+{
+	uint64_t want = strtoull(argv[3], NULL, 10), got = 0, begun;
+	int fd = reach(argc, argv);
+
 	begun = now_us();
 	while (got < want) {
-		ssize_t r = recv(fd, buf, sizeof(buf), 0);
+		ssize_t r = recv(fd, bytes, sizeof(bytes), 0);
 
 		if (r <= 0)
 			fail("recv");
 		got += (uint64_t)r;
 	}
-	(void)printf("%.1f\n", (double)got / 1048576 * 1e6 / (double)(now_us() - begun));
+	rate(got, begun);
+	return 0;
+}
+
+/* What a proxy says before is dropped here: the server's one byte comes when it has everything. */
+static int pour(int argc, char **argv)
+{
+	uint64_t want = strtoull(argv[3], NULL, 10), sent = 0, begun;
+	int fd = reach(argc, argv);
+
+	memset(bytes, 0, sizeof(bytes)); /* nothing that looks like a protocol */
+	begun = now_us();
+	while (sent < want) {
+		ssize_t r = send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
+
+		if (r <= 0)
+			fail("send");
+		sent += (uint64_t)r;
+	}
+	(void)shutdown(fd, SHUT_WR);
+	while (recv(fd, bytes, sizeof(bytes), 0) > 0)
+		;
+	rate(sent, begun);
 	return 0;
 }
 
@@ -375,8 +375,10 @@ int main(int argc, char **argv)
 		return http(argc - 2, argv + 2);
 	if (argc >= 6 && !strcmp(argv[1], "bulk"))
 		return bulk(argc - 2, argv + 2);
+	if (argc >= 6 && !strcmp(argv[1], "pour"))
+		return pour(argc - 2, argv + 2);
 	if (argc == 5 && !strcmp(argv[1], "hold"))
 		return hold(argv + 2);
-	(void)fprintf(stderr, "usage: netload serve|http|bulk|hold ...\n");
+	(void)fprintf(stderr, "usage: netload serve|http|bulk|pour|hold ...\n");
 	return 2;
 }

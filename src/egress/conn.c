@@ -36,6 +36,18 @@ static void conn_active(struct door_conn *c)
 		conn_wait(c, c->door->config.timeouts.head);
 }
 
+/*
+ * Where nothing leaves the machine there is no network to be fair to. A host's choice for its own
+ * network, such as BBR, would pace these bytes with a timer for each few segments, which costs more
+ * than moving them. If the host forbids another choice, its own stays.
+ */
+void conn_is_local(int fd)
+{
+	static const char unpaced[] = "reno"; /* the one that every kernel has */
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, unpaced, sizeof(unpaced) - 1);
+}
+
 static void watch(struct event *e, bool *on, bool want, const struct timeval *at_most)
 {
 	if (*on == want)
@@ -97,12 +109,18 @@ static bool wants_upstream(const struct door_conn *c)
 	return false;
 }
 
-/* The end of a flow must not wait for the much that does not come. */
+/* The end of a flow must not wait for the much that does not come; one whose turn was over goes on
+ * once others had theirs. */
 static void watch_source(struct door_side *s, const struct door_lane *l, bool want)
 {
-	static const struct timeval moment = {.tv_usec = 1000};
+	static const struct timeval moment = {.tv_usec = 1000}, now = {0};
+	const struct timeval *at_most = l->more ? &now : l->patient ? &moment : NULL;
 
-	watch(&s->rd, &s->reading, want, l->patient ? &moment : NULL);
+	if (want && s->reading && (l->more || s->again))
+		(void)event_add(&s->rd, at_most); /* a time of 0 holds once */
+	else
+		watch(&s->rd, &s->reading, want, at_most);
+	s->again = l->more;
 }
 
 void conn_unwatch_source(struct door_side *s)
@@ -197,7 +215,7 @@ static void on_client_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct door_conn *c = arg;
 
-	if (what & EV_READ)
+	if (what & EV_READ || c->up.more)
 		conn_active(c);
 	if (c->phase == DOOR_RAW) {
 		tunnel_pump(c, &c->up);
@@ -234,7 +252,7 @@ static void on_upstream_readable(evutil_socket_t fd, short what, void *arg)
 		conn_advance(c);
 		return;
 	}
-	if (what & EV_READ)
+	if (what & EV_READ || c->down.more)
 		conn_active(c);
 	if (c->phase == DOOR_RAW || c->phase == DOOR_HELLO)
 		tunnel_pump(c, &c->down);

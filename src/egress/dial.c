@@ -55,6 +55,8 @@ static int try_connect(struct door_conn *c, const struct sockaddr_storage *sa)
 	if (fd < 0)
 		return -errno;
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (c->entry == DOOR_BY_LOOPBACK)
+		conn_is_local(fd);
 	if (connect(fd, (const struct sockaddr *)sa, len) < 0 && errno != EINPROGRESS) {
 		int e = errno;
 

@@ -98,17 +98,20 @@ struct door_lane {
 	struct door_lane_pipe pipe; /* fd[0] -1: none */
 	size_t piped;
 	size_t flow;    /* bytes read since the last pause */
+	size_t burst;   /* of them, those since the source was last waited for */
 	uint64_t total; /* bytes written */
 	bool eof;       /* nothing more will be read */
 	bool shut;      /* the other side was told so */
 	bool broken;    /* the other side takes nothing more */
 	bool patient;   /* a long flow: its source is read when much has come, or after a moment */
+	bool more;      /* a long flow whose turn was over before its source was empty */
 };
 
 struct door_side {
 	int fd; /* -1: none */
 	struct event rd, wr;
 	bool reading, writing;
+	bool again;         /* `rd` fires in the next round, ready or not */
 	struct ending *end; /* NULL: the descriptor is the socket itself */
 };
 
@@ -267,6 +270,8 @@ void conn_wait(struct door_conn *c, int64_t ms);
 void conn_swap_client(struct door_conn *c, int fd);
 /* The same without another one. */
 void conn_detach_upstream(struct door_conn *c);
+/* The other end of this socket, or of what this listener accepts, is on the same machine. */
+void conn_is_local(int fd);
 /* Its source is waited for in another way from now on. */
 void conn_unwatch_source(struct door_side *s);
 void conn_sweep(struct door *d);

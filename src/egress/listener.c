@@ -91,6 +91,8 @@ int listener_add(struct door *d, const char *kind, uint16_t port, int fd, struct
 	l->kind = (enum door_kind)k;
 	l->port = port;
 	l->fd = fd;
+	if (l->kind != DOOR_DNS_UDP)
+		conn_is_local(fd); /* and what it accepts */
 	d->listeners[d->n_listeners++] = l;
 	return 0;
 }

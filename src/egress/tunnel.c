@@ -303,15 +303,20 @@ static bool copy_once(struct door_conn *c, struct door_lane *l, int from, int to
 }
 
 /*
- * In a long flow each wake-up costs as much as moving tens of kilobytes: wait for a lot at once.
- * conn.c reads what there is after a moment without, and that ends the flow.
+ * In a long flow each wake-up costs as much as moving tens of kilobytes: its source is read until
+ * it is empty, and then waited for until a lot has come. conn.c reads what there is after a moment
+ * without, and that ends the flow.
  */
 static void count_flow(struct door_lane *l, struct door_side *from, size_t n)
 {
 	bool patient;
 	int least;
 
-	l->flow = n < (l->patient ? (size_t)FLOW_LOT : FLOW_PAUSE) ? 0 : l->flow + n;
+	l->burst += n;
+	if (l->more)
+		return;
+	l->flow = l->burst < (l->patient ? (size_t)FLOW_LOT : FLOW_PAUSE) ? 0 : l->flow + l->burst;
+	l->burst = 0;
 	patient = l->flow >= FLOW_LONG;
 	least = patient ? FLOW_LOT : 1;
 	if (patient == l->patient ||
@@ -325,6 +330,7 @@ static bool move(struct door_conn *c, struct door_lane *l, struct door_side *fro
 {
 	size_t moved = 0;
 
+	l->more = false;
 	while (!l->eof && moved < TURN_MAX) {
 		uint64_t left = c->stats ? budget_left(c->door, c->stats) : PIPE_SIZE;
 		ssize_t n;
@@ -337,7 +343,8 @@ static bool move(struct door_conn *c, struct door_lane *l, struct door_side *fro
 		if (n < 0 || !pipe_out(c, l, to))
 			return false;
 		moved += (size_t)n;
-		if ((size_t)n < PIPE_SIZE / 16 || l->piped)
+		l->more = l->patient && n > 0;
+		if (l->piped || (!l->more && (size_t)n < PIPE_SIZE / 16))
 			break;
 	}
 	count_flow(l, from, moved);
