@@ -6,7 +6,6 @@
  */
 #include "inspect/inject/marks.h"
 
-#include <errno.h>
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
@@ -102,17 +101,6 @@ static uint64_t which_stop(const char *text, size_t at, uint64_t bits)
 	return r;
 }
 
-/* What 64 bytes are, a bit for each. */
-struct bytes {
-	uint64_t word;   /* can be anywhere in a word */
-	uint64_t letter; /* of any script */
-	uint64_t ascii;  /* letter of ours */
-	uint64_t dot;
-	uint64_t inner; /* only between two of a word */
-	uint64_t lower; /* a to z */
-	uint64_t clause, stop;
-};
-
 #ifdef __SSE2__
 /* 0xff for bytes in [first, last] */
 static inline __m128i in_range(__m128i v, char first, char last)
@@ -143,9 +131,10 @@ static inline __attribute__((always_inline)) uint64_t bits_of(const __m128i v[st
 	return lo | hi << 32;
 }
 
-static inline __attribute__((always_inline)) void look(const char *p, struct bytes *r)
+static inline __attribute__((always_inline)) void look(const char *p, struct inject_bytes *r)
 {
 	__m128i word[4], letter[4], ascii[4], dot[4], inner[4], lower[4], clause[4], stop[4];
+	__m128i digit[4], paren[4], colon[4], slash[4];
 
 	for (unsigned i = 0; i < 4; i++) {
 		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * (size_t)i));
@@ -156,69 +145,81 @@ static inline __attribute__((always_inline)) void look(const char *p, struct byt
 		ascii[i] = in_range(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 'z');
 		/* a byte of another script has the highest bit */
 		letter[i] = _mm_or_si128(ascii[i], v);
-		word[i] = or3(letter[i], in_range(v, '0', '9'), is(v, '_'));
+		digit[i] = in_range(v, '0', '9');
+		word[i] = or3(letter[i], digit[i], is(v, '_'));
 		dot[i] = is(v, '.');
 		inner[i] = or3(dot[i], quote, is(v, '@'));
 		lower[i] = in_range(v, 'a', 'z');
-		clause[i] = or3(in_range(v, ',', '-'), in_range(v, ':', ';'), is(v, '>'));
-		clause[i] = or3(clause[i], both, _mm_or_si128(is(v, '('), is(v, '*')));
+		paren[i] = is(v, '(');
+		colon[i] = is(v, ':');
+		slash[i] = is(v, '/');
+		clause[i] = or3(in_range(v, ',', '-'), or3(colon[i], is(v, ';'), is(v, '>')), both);
+		clause[i] = or3(clause[i], paren[i], is(v, '*'));
 		stop[i] = or3(both, dot[i], _mm_or_si128(is(v, '?'), is(v, '|')));
 	}
-	*r = (struct bytes){
+	*r = (struct inject_bytes){
 		.word = bits_of(word),
 		.letter = bits_of(letter),
 		.ascii = bits_of(ascii),
 		.dot = bits_of(dot),
 		.inner = bits_of(inner),
 		.lower = bits_of(lower),
+		.digit = bits_of(digit),
+		.paren = bits_of(paren),
+		.colon = bits_of(colon),
+		.slash = bits_of(slash),
 		.clause = bits_of(clause),
 		.stop = bits_of(stop),
 	};
 }
 
-#define AVX2 __attribute__((target("avx2")))
-
-AVX2 static inline __m256i in_range2(__m256i v, char first, char last)
+INJECT_AVX2 static inline __m256i in_range2(__m256i v, char first, char last)
 {
 	__m256i t = _mm256_sub_epi8(v, _mm256_set1_epi8(first));
 
 	return _mm256_cmpeq_epi8(_mm256_min_epu8(t, _mm256_set1_epi8((char)(last - first))), t);
 }
 
-AVX2 static inline __m256i is2(__m256i v, char c)
+INJECT_AVX2 static inline __m256i is2(__m256i v, char c)
 {
 	return _mm256_cmpeq_epi8(v, _mm256_set1_epi8(c));
 }
 
-AVX2 static inline __m256i or6(__m256i a, __m256i b, __m256i c)
+INJECT_AVX2 static inline __m256i or6(__m256i a, __m256i b, __m256i c)
 {
 	return _mm256_or_si256(a, _mm256_or_si256(b, c));
 }
 
-AVX2 static inline uint64_t bits2(__m256i v, unsigned shift)
+INJECT_AVX2 static inline uint64_t bits2(__m256i v, unsigned shift)
 {
 	return (uint64_t)(unsigned)_mm256_movemask_epi8(v) << shift;
 }
 
 /* look() with 32 bytes at once */
-AVX2 static inline void look2(const char *p, struct bytes *r)
+INJECT_AVX2 static inline void look2(const char *p, struct inject_bytes *r)
 {
-	*r = (struct bytes){0};
+	*r = (struct inject_bytes){0};
 	for (unsigned i = 0; i < 64; i += 32) {
 		__m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
 		__m256i quote = is2(v, '\''), dot = is2(v, '.');
 		__m256i both = or6(in_range2(v, '!', '"'), quote, is2(v, '\n'));
 		__m256i ascii = in_range2(_mm256_or_si256(v, _mm256_set1_epi8(0x20)), 'a', 'z');
 		__m256i letter = _mm256_or_si256(ascii, v);
-		__m256i clause = or6(in_range2(v, ',', '-'), in_range2(v, ':', ';'), is2(v, '>'));
+		__m256i digit = in_range2(v, '0', '9');
+		__m256i paren = is2(v, '('), colon = is2(v, ':');
+		__m256i clause = or6(in_range2(v, ',', '-'), or6(colon, is2(v, ';'), is2(v, '>')), both);
 
-		clause = or6(clause, both, _mm256_or_si256(is2(v, '('), is2(v, '*')));
-		r->word |= bits2(or6(letter, in_range2(v, '0', '9'), is2(v, '_')), i);
+		clause = or6(clause, paren, is2(v, '*'));
+		r->word |= bits2(or6(letter, digit, is2(v, '_')), i);
 		r->letter |= bits2(letter, i);
 		r->ascii |= bits2(ascii, i);
 		r->dot |= bits2(dot, i);
 		r->inner |= bits2(or6(dot, quote, is2(v, '@')), i);
 		r->lower |= bits2(in_range2(v, 'a', 'z'), i);
+		r->digit |= bits2(digit, i);
+		r->paren |= bits2(paren, i);
+		r->colon |= bits2(colon, i);
+		r->slash |= bits2(is2(v, '/'), i);
 		r->clause |= bits2(clause, i);
 		r->stop |= bits2(or6(both, dot, _mm256_or_si256(is2(v, '?'), is2(v, '|'))), i);
 	}
@@ -254,9 +255,9 @@ unsigned inject_kinds(const char *p, size_t n)
 	return (unsigned)_mm_cvtsi128_si32(all) & 0xff;
 }
 #else
-static inline void look(const char *p, struct bytes *r)
+static inline void look(const char *p, struct inject_bytes *r)
 {
-	*r = (struct bytes){0};
+	*r = (struct inject_bytes){0};
 	for (unsigned i = 0; i < 64; i++) {
 		unsigned char c = (unsigned char)p[i];
 		unsigned k = inject_kind[c];
@@ -267,6 +268,10 @@ static inline void look(const char *p, struct bytes *r)
 		r->word |= (uint64_t)((k & C_STARTS) != 0) << i;
 		r->inner |= (uint64_t)((k & C_INNER) != 0) << i;
 		r->lower |= (uint64_t)(k == C_LOWER) << i;
+		r->digit |= (uint64_t)(k == C_DIGIT) << i;
+		r->paren |= (uint64_t)(c == '(') << i;
+		r->colon |= (uint64_t)(c == ':') << i;
+		r->slash |= (uint64_t)(c == '/') << i;
 		r->clause |= (uint64_t)inject_clause[c] << i;
 		r->stop |= (uint64_t)(stops[c] != 0) << i;
 	}
@@ -296,69 +301,101 @@ static inline uint64_t behind(uint64_t runs, uint64_t seeds, uint64_t *carry)
 	return sum & ~runs;
 }
 
-/* What goes from one block to the next. */
-struct carried {
-	uint64_t word, in; /* of the last byte */
-	uint64_t clause, begins, odd;
-};
+/* What a word can have, by the bytes of it. */
+enum { HAS_LOWER, HAS_UPPER, HAS_DIGIT, HAS_UNDER, HAS_HUMP, HAS_INNER };
 
-static inline __attribute__((always_inline)) void one_block(struct inject_mark *m, const char *text,
-	size_t at, const struct bytes two[2], struct carried *c)
+/* What words that end in this block are, by their letters. `starts` and `ends` are their edges. */
+static inline __attribute__((always_inline)) void by_letters(struct inject_mark *r,
+	struct inject_marks *m, const struct inject_bytes *now, uint64_t in, uint64_t starts)
 {
-	const struct bytes *now = &two[0], *next = &two[1];
-	uint64_t before = now->word << 1 | c->word;
+	uint64_t upper = now->ascii & ~now->lower, high = now->letter & ~now->ascii;
+	/* a capital behind a small letter */
+	uint64_t hump = upper & (now->lower << 1 | m->lower);
+	uint64_t single = starts << 1 | m->single;
+	uint64_t has_high = behind(in, high, &m->foreign);
+	uint64_t has_lower = behind(in, now->lower, &m->has[HAS_LOWER]) | has_high;
+	uint64_t has_upper = behind(in, upper, &m->has[HAS_UPPER]);
+	uint64_t has_digit = behind(in, now->digit, &m->has[HAS_DIGIT]);
+	uint64_t under = now->word & ~now->letter & ~now->digit;
+
+	r->foreign = has_high;
+	r->upper = has_upper & ~has_lower & ~single;
+	r->ident = behind(in, hump, &m->has[HAS_HUMP]) |
+		   (has_lower & (behind(in, under, &m->has[HAS_UNDER]) | now->paren));
+	r->odd = behind(in, now->inner & in, &m->has[HAS_INNER]) |
+		 (has_digit & (has_lower | has_upper));
+	m->lower = now->lower >> 63;
+	m->single = starts >> 63;
+}
+
+static inline __attribute__((always_inline)) void one_block(struct inject_mark *r,
+	struct inject_marks *m, size_t at, const struct inject_bytes *now,
+	const struct inject_bytes *next)
+{
+	uint64_t before = now->word << 1 | m->word;
 	uint64_t in = now->word | (now->inner & before & (now->word >> 1 | next->word << 63)) |
 		      (now->dot & ~before & (now->letter >> 1 | next->letter << 63));
+	uint64_t address = now->colon & (now->slash >> 1 | next->slash << 63);
 	uint64_t starts;
 
-	m->edge = in ^ (in << 1 | c->in);
-	starts = m->edge & in;
-	m->stop = which_stop(text, at, now->stop & ~in);
-	m->clause = behind(~in, now->clause & ~in, &c->clause);
-	m->begins = behind(~in, m->stop, &c->begins);
-	m->odd = behind(in, (in & ~now->lower & ~starts) | (starts & ~now->ascii), &c->odd);
-	c->word = now->word >> 63;
-	c->in = in >> 63;
+	r->edge = in ^ (in << 1 | m->in);
+	starts = r->edge & in;
+	r->stop = which_stop(m->text, at, now->stop & ~in);
+	r->clause = behind(~in, now->clause & ~in, &m->clause);
+	r->begins = behind(~in, r->stop, &m->begins);
+	by_letters(r, m, now, in, starts);
+	r->odd |= address;
+	m->word = now->word >> 63;
+	m->in = in >> 63;
 }
 
-static void all_blocks(const char *text, struct inject_marks *m)
+static void some_blocks(struct inject_marks *m)
 {
-	struct carried c = {0};
-	struct bytes two[2];
+	struct inject_bytes now = m->ahead;
 
-	look(text, &two[0]);
-	for (size_t i = 0; i < m->n; i++, two[0] = two[1]) {
-		look(text + 64 * (i + 1), &two[1]);
-		one_block(&m->v[i], text, 64 * i, two, &c);
+	for (size_t i = 0; i < m->n; i++, now = m->ahead) {
+		look(m->text + 64 * (m->first + i + 1), &m->ahead);
+		one_block(&m->v[i], m, 64 * (m->first + i), &now, &m->ahead);
 	}
 }
 
-#ifdef __SSE2__
-AVX2 static void all_blocks2(const char *text, struct inject_marks *m)
+#ifdef INJECT_AVX2
+INJECT_AVX2 static void some_blocks2(struct inject_marks *m)
 {
-	struct carried c = {0};
-	struct bytes two[2];
+	struct inject_bytes now = m->ahead;
 
-	look2(text, &two[0]);
-	for (size_t i = 0; i < m->n; i++, two[0] = two[1]) {
-		look2(text + 64 * (i + 1), &two[1]);
-		one_block(&m->v[i], text, 64 * i, two, &c);
+	for (size_t i = 0; i < m->n; i++, now = m->ahead) {
+		look2(m->text + 64 * (m->first + i + 1), &m->ahead);
+		one_block(&m->v[i], m, 64 * (m->first + i), &now, &m->ahead);
 	}
 }
 #endif
 
-int inject_marks(struct bawn_arena *a, const struct inject_text *t, struct inject_marks *ret)
+void inject_marks_begin(struct inject_marks *m, const struct inject_text *t)
 {
-	ret->n = t->len / 64 + 1;
-	ret->v = bawn_new(a, struct inject_mark, ret->n);
-	if (!ret->v)
-		return -ENOMEM;
-#ifdef __SSE2__
-	if (__builtin_cpu_supports("avx2")) {
-		all_blocks2(t->text, ret);
-		return 0;
+	memset((char *)m + offsetof(struct inject_marks, first), 0,
+		sizeof(*m) - offsetof(struct inject_marks, first));
+	m->text = t->text;
+	m->blocks = t->len / 64 + 1;
+	look(t->text, &m->ahead);
+#ifdef INJECT_AVX2
+	m->fast = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+		  __builtin_cpu_supports("bmi2");
+#endif
+}
+
+bool inject_marks_next(struct inject_marks *m)
+{
+	m->first += m->n;
+	m->n = m->blocks - m->first < INJECT_BLOCKS ? m->blocks - m->first : INJECT_BLOCKS;
+	if (!m->n)
+		return false;
+#ifdef INJECT_AVX2
+	if (m->fast) {
+		some_blocks2(m);
+		return true;
 	}
 #endif
-	all_blocks(t->text, ret);
-	return 0;
+	some_blocks(m);
+	return true;
 }

@@ -5,6 +5,11 @@
 
 #include "inspect/inject/inject.h"
 
+/* For functions that are compiled again for machines that have these; inject_marks.fast tells. */
+#ifdef __SSE2__
+#define INJECT_AVX2 __attribute__((target("avx2,bmi,bmi2")))
+#endif
+
 /* What a byte can be in a word. */
 #define C_LOWER  (1u << 0) /* and every byte of other scripts */
 #define C_UPPER  (1u << 1)
@@ -23,18 +28,47 @@ unsigned inject_kinds(const char *p, size_t n);
 /* Whether a clause may start behind such a byte between words. */
 extern const bool inject_clause[256];
 
-/* 64 bytes of a text, a bit for each. */
+/* 64 bytes of a text, a bit for each. What a word has is marked where it has just ended. */
 struct inject_mark {
-	uint64_t edge;   /* a word starts here, or has just ended */
-	uint64_t clause; /* a word starts here, and something before it may start a clause */
-	uint64_t begins; /* a word starts here, and a sentence ended before it */
-	uint64_t odd;    /* a word has just ended, not one letter and then only small ones */
-	uint64_t stop;   /* a sentence ends with this byte if there is one */
+	uint64_t edge;    /* a word starts here, or has just ended */
+	uint64_t clause;  /* a word starts here, and something before it may start a clause */
+	uint64_t begins;  /* a word starts here, and a sentence ended before it */
+	uint64_t stop;    /* a sentence ends with this byte if there is one */
+	uint64_t ident;   /* it is a name by its letters, or something is called by it */
+	uint64_t upper;   /* all capitals, more than one */
+	uint64_t foreign; /* has bytes of another script */
+	uint64_t odd;     /* may be more by its letters: look at it */
+};
+
+/* Text is gone through by so many blocks at a time, which stay in the cache. */
+#define INJECT_BLOCKS 8
+
+/* What 64 bytes are, a bit for each. */
+struct inject_bytes {
+	uint64_t word;   /* can be anywhere in a word */
+	uint64_t letter; /* of any script */
+	uint64_t ascii;  /* letter of ours */
+	uint64_t lower;  /* a to z */
+	uint64_t digit;
+	uint64_t dot;
+	uint64_t inner; /* only between two of a word */
+	uint64_t paren; /* opening */
+	uint64_t colon, slash;
+	uint64_t clause, stop;
 };
 
 struct inject_marks {
-	struct inject_mark *v;
-	size_t n;
+	struct inject_mark v[INJECT_BLOCKS];
+	size_t first, n; /* block of v[0], how many there are; 0 at the end */
+	/* private */
+	const char *text;
+	size_t blocks;
+	bool fast; /* INJECT_AVX2 works here */
+	struct inject_bytes ahead; /* of the block that comes next */
+	uint64_t word, in, lower, single; /* of the last byte */
+	uint64_t clause, begins, foreign; /* carried along */
+	uint64_t has[6];
 };
-/* 0 or -ENOMEM. */
-int inject_marks(struct bawn_arena *a, const struct inject_text *t, struct inject_marks *ret);
+void inject_marks_begin(struct inject_marks *m, const struct inject_text *t);
+/* The next blocks. False when there are none. */
+bool inject_marks_next(struct inject_marks *m);

@@ -24,12 +24,29 @@
 	(BIT(LEX_EXFIL) | BIT(LEX_DESTROY) | BIT(LEX_EXEC) | BIT(LEX_REVEAL) | BIT(LEX_SAY) | \
 		BIT(LEX_PAY) | BIT(LEX_ACT) | BIT(LEX_OVERRIDE) | BIT(LEX_OBEY) | BIT(LEX_TELL))
 
-/* The table is a perfect hash: a word has one place, which holds it or not. */
+/* Behind these a clause may start. */
+#define JOINS (BIT(LEX_JOIN) | BIT(LEX_PLEASE) | BIT(LEX_SEQ) | BIT(LEX_MODAL))
+
+/*
+ * The table is a perfect hash: a word has one place, which holds it or not. What is left of the
+ * product tells its word from all others, see tools/gen-lexicon.py.
+ */
 static inline uint64_t look_up(uint32_t hash)
 {
-	uint32_t at = (hash ^ lexicon_shift[hash >> LEX_BUCKET]) * LEX_FACTOR >> LEX_SLOT;
+	uint32_t x = (hash ^ lexicon_shift[hash >> LEX_BUCKET]) * LEX_FACTOR;
+	uint32_t entry = lexicon[x >> LEX_SLOT];
 
-	return lexicon_classes[lexicon[at].classes & -(uint32_t)(lexicon[at].hash == hash)];
+	return lexicon_classes[entry & LEX_CLASSES & -(uint32_t)(entry >> LEX_TAG == (x & LEX_REST))];
+}
+
+/* The same without a look at the table when it does not matter. */
+static inline uint64_t look_up_if(uint32_t hash, bool matters)
+{
+	uint32_t yes = -(uint32_t)matters;
+	uint32_t x = (hash ^ lexicon_shift[(hash & yes) >> LEX_BUCKET]) * LEX_FACTOR & yes;
+	uint32_t entry = lexicon[x >> LEX_SLOT];
+
+	return lexicon_classes[entry & LEX_CLASSES & yes & -(uint32_t)(entry >> LEX_TAG == (x & LEX_REST))];
 }
 
 uint64_t inject_lexicon(uint32_t hash)
@@ -41,7 +58,8 @@ uint64_t inject_lexicon(uint32_t hash)
 struct context {
 	uint32_t before, before2; /* hashes of the last word and of the last two */
 	uint64_t last, two;       /* classes of the last word alone and of the last two */
-	bool clause;
+	bool clause; /* the next one starts one */
+	bool odd;    /* the word before has other classes than it was found with */
 };
 
 static inline uint64_t hash_step(uint64_t h, uint64_t x)
@@ -51,35 +69,17 @@ static inline uint64_t hash_step(uint64_t h, uint64_t x)
 	return h ^ h >> 32;
 }
 
-/* inject_hash() with no branch for most words. Reads sixteen bytes. */
-static inline uint32_t hash_of(const char *p, size_t n)
+/* inject_hash() with no branch for most words. Reads eight bytes. */
+static inline __attribute__((always_inline)) uint32_t hash_of(const char *p, size_t n)
 {
-	static const uint64_t masks[25] = {[8] = 0,
-		0xff,
-		0xffff,
-		0xffffff,
-		0xffffffff,
-		0xffffffffff,
-		0xffffffffffff,
-		0xffffffffffffff,
-		~(uint64_t)0,
-		~(uint64_t)0,
-		~(uint64_t)0,
-		~(uint64_t)0,
-		~(uint64_t)0,
-		~(uint64_t)0,
-		~(uint64_t)0,
-		~(uint64_t)0,
-		~(uint64_t)0};
-	uint64_t a, b, one, two, h;
+	static const uint64_t masks[9] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff,
+		0xffffffffffff, 0xffffffffffffff, ~(uint64_t)0};
+	uint64_t x, h;
 
-	if (__builtin_expect(n > 16, 0))
+	if (__builtin_expect(n > 8, 0))
 		return inject_hash(p, n);
-	memcpy(&a, p, 8);
-	memcpy(&b, p + 8, 8);
-	one = hash_step(n, htole64(a) & masks[n + 8]);
-	two = hash_step(one, htole64(b) & masks[n]);
-	h = one ^ ((one ^ two) & -(uint64_t)(n > 8));
+	memcpy(&x, p, 8);
+	h = hash_step(n, htole64(x) & masks[n]);
 	return (uint32_t)(h ^ h >> 15);
 }
 
@@ -175,23 +175,28 @@ static inline uint64_t shape_classes(const char *p, size_t n, const char *end, u
 	return c;
 }
 
-/* Classes of a word that has `own` by itself, with those of the phrases that end with it. */
-static inline __attribute__((always_inline)) uint64_t classify(
-	struct context *x, uint32_t hash, uint64_t own)
+/* Classes of a word that has `own` by itself and `two` with the one before, with those of the
+ * phrases of three that end with it. */
+static inline __attribute__((always_inline)) uint64_t classify_known(
+	struct context *x, uint32_t hash, uint64_t own, uint64_t two)
 {
-	uint32_t joined = inject_hash_join(x->before, hash);
-	uint64_t two = look_up(joined) & -(x->last >> LEX_STARTS & 1), all;
+	uint64_t all = own | two;
 
-	own |= look_up(hash);
-	all = own | two;
-	if (x->two & BIT(LEX_STARTS))
+	if (__builtin_expect((x->two & BIT(LEX_STARTS)) != 0, 0))
 		all |= look_up(inject_hash_join(x->before2, hash));
-	x->before2 = joined;
+	x->before2 = inject_hash_join(x->before, hash);
 	x->before = hash;
 	x->last = own;
 	x->two = two;
-	x->clause = own & (BIT(LEX_JOIN) | BIT(LEX_PLEASE) | BIT(LEX_SEQ) | BIT(LEX_MODAL));
 	return all & ~BIT(LEX_STARTS);
+}
+
+/* Classes of a word that has `own` by itself, with those of the phrases that end with it. */
+static inline uint64_t classify(struct context *x, uint32_t hash, uint64_t own)
+{
+	uint64_t two = look_up_if(inject_hash_join(x->before, hash), x->last >> LEX_STARTS & 1);
+
+	return classify_known(x, hash, own | look_up(hash), two);
 }
 
 /* Any word in a text of `len` bytes. The possessive is left out of its hash. */
@@ -241,6 +246,138 @@ static inline bool word_starts(const char *text, size_t at, size_t len)
 	       (!at || !(inject_kind[(unsigned char)text[at - 1]] & C_STARTS));
 }
 
+/* A word, with what can be told of it before it is known which sentence it is in. */
+struct found {
+	uint32_t start, end;
+	uint32_t hash;
+	uint32_t marks;    /* M_* */
+	uint64_t own, two; /* classes of it alone, and together with the word before */
+};
+#define M_BEGINS (1u << 0) /* a sentence ended before it */
+#define M_ODD    (1u << 1)
+#define M_CLAUSE (1u << 2) /* of a word that has begun in blocks before */
+
+/*
+ * Words are looked up some blocks at a time and then put into sentences: the first has no branch
+ * that depends on what stands there, so it is not held up by the guesses of the second.
+ */
+struct finder {
+	struct inject_marks m;
+	uint32_t edges[64 * INJECT_BLOCKS + 1];
+	struct found v[32 * INJECT_BLOCKS + 1];
+	size_t n;
+	struct found last; /* of the blocks before */
+	bool inside;       /* a word has begun in blocks before, at edges[0] */
+	uint32_t marks;    /* of it */
+};
+
+static inline uint32_t bit(uint64_t bits, uint32_t at)
+{
+	return (uint32_t)(bits >> at % 64) & 1;
+}
+
+/* The edges in these blocks, that of a word that has begun before them first. Returns how many. */
+static inline __attribute__((always_inline)) size_t find_edges(struct finder *f)
+{
+	size_t n = f->inside;
+
+	for (size_t i = 0; i < f->m.n; i++) {
+		uint32_t at = (uint32_t)(64 * (f->m.first + i));
+
+		for (uint64_t left = f->m.v[i].edge; left; left &= left - 1)
+			f->edges[n++] = at + (uint32_t)__builtin_ctzll(left);
+	}
+	return n;
+}
+
+static inline __attribute__((always_inline)) void find_words(
+	struct finder *f, const struct inject_text *t, size_t edges)
+{
+	const struct inject_mark *m = f->m.v;
+	size_t first = f->m.first;
+	uint32_t before = f->last.hash;
+	uint64_t own = f->last.own;
+
+	for (size_t i = 0; i < edges / 2; i++) {
+		uint32_t start = f->edges[2 * i], end = f->edges[2 * i + 1];
+		struct found *w = &f->v[i];
+		uint32_t hash = hash_of(t->text + start, end - start);
+		uint64_t two = 0;
+
+		if (own >> LEX_STARTS & 1)
+			two = look_up(inject_hash_join(before, hash));
+		own = look_up(hash);
+		w->start = start;
+		w->end = end;
+		w->hash = before = hash;
+		w->own = own;
+		w->two = two;
+		/* where a word that has begun before is marked does not matter: see below */
+		w->marks = bit(m[(start / 64 - first) % INJECT_BLOCKS].begins, start) * M_BEGINS |
+			   bit(m[end / 64 - first].odd, end) * M_ODD;
+	}
+}
+
+static inline __attribute__((always_inline)) void find_some(
+	struct finder *f, const struct inject_text *t)
+{
+	size_t edges = find_edges(f);
+
+	f->n = edges / 2;
+	find_words(f, t, edges);
+	if (f->inside && f->n)
+		f->v[0].marks = (f->v[0].marks & M_ODD) | f->marks;
+	if (edges % 2 && (f->n || !f->inside)) {
+		uint32_t at = f->edges[0] = f->edges[edges - 1];
+		const struct inject_mark *m = &f->m.v[at / 64 - f->m.first];
+
+		f->marks = bit(m->begins, at) * M_BEGINS | bit(m->clause, at) * M_CLAUSE;
+	}
+	f->inside = edges % 2;
+}
+
+static void find_any(struct finder *f, const struct inject_text *t)
+{
+	find_some(f, t);
+}
+
+#ifdef INJECT_AVX2
+INJECT_AVX2 static void find_fast(struct finder *f, const struct inject_text *t)
+{
+	find_some(f, t);
+}
+#else
+#define find_fast find_any
+#endif
+
+static void find_begin(struct finder *f, const struct inject_text *t)
+{
+	inject_marks_begin(&f->m, t);
+	f->n = 0;
+	f->inside = false;
+	f->last = (struct found){0};
+}
+
+/* The words that end in the next blocks. False at the end of the text. */
+static bool find_next(struct finder *f, const struct inject_text *t)
+{
+	if (f->n)
+		f->last = f->v[f->n - 1];
+	if (!inject_marks_next(&f->m))
+		return false;
+	if (f->m.fast)
+		find_fast(f, t);
+	else
+		find_any(f, t);
+	return true;
+}
+static inline bool starts_clause(const struct finder *f, const struct found *w)
+{
+	if (w->start / 64 < f->m.first)
+		return w->marks & M_CLAUSE;
+	return bit(f->m.v[w->start / 64 - f->m.first].clause, w->start);
+}
+
 /* The pass over one text. */
 struct split {
 	struct bawn_arena *a;
@@ -248,6 +385,9 @@ struct split {
 	struct inject_sentence s;
 	uint32_t spaced, spaced_end; /* a run of single letters */
 	unsigned run;
+	uint32_t stop;  /* behind the first stop behind the last word, 0 if there was none so far */
+	size_t tallied; /* up to here what is marked at the ends of words was counted */
+	bool fresh;     /* the next word begins a sentence */
 	int failed;
 };
 
@@ -257,16 +397,17 @@ struct split {
 		BIT(LEX_REVERSED))
 
 /* A word with these classes, `own` without those of a phrase. */
-static inline __attribute__((always_inline)) void count(
-	struct split *p, uint64_t classes, uint64_t own, bool clause)
+static inline __attribute__((always_inline)) void count(struct split *p, const struct finder *f,
+	const struct found *w, uint64_t classes, const struct context *x)
 {
+	uint64_t own = x->last;
 	struct inject_sentence *s = &p->s;
 
 	s->n_words++;
 	s->classes |= classes;
 	if (__builtin_expect(!(classes & (COUNTED | ACTIONS)), 1))
 		return;
-	s->command |= (classes & ACTIONS) && clause && s->n_words <= 4;
+	s->command |= (classes & ACTIONS) && s->n_words <= 4 && (x->clause || starts_clause(f, w));
 	p->out->about += classes >> LEX_ABOUT & 1;
 	p->out->dev += classes >> LEX_DEV & 1;
 	p->out->you += own >> LEX_YOU & 1;
@@ -295,8 +436,6 @@ static inline __attribute__((always_inline)) void hints(
 	uint32_t n = end - start;
 	bool run = p->run, single, fresh;
 
-	if (__builtin_expect((n - 3 < 2 * SPACED_RUN - 4) & !run, 1))
-		return;
 	single = (n == 1) | ((n == 2) & run & (text[start] == '_'));
 	fresh = single & (!run | (start > p->spaced_end + 4u));
 
@@ -336,40 +475,58 @@ static void add(struct split *p)
 	*s = (struct inject_sentence){0};
 }
 
-/* The next place where a word starts or has just ended; the marks alternate. */
-struct edges {
-	const struct inject_mark *m, *last;
-	size_t at;
-	uint64_t left; /* of this block */
-	unsigned bit;
-};
-
-static inline __attribute__((always_inline)) bool next_edge(struct edges *e)
+/* Behind the first stop in these blocks from `at` on, 0 if there is none. */
+static uint32_t first_stop(const struct inject_marks *m, size_t at)
 {
-	while (!e->left) {
-		if (e->m == e->last)
-			return false;
-		e->m++;
-		e->at += 64;
-		e->left = e->m->edge;
+	uint64_t bits = ~(uint64_t)0;
+	size_t i = 0;
+
+	if (at / 64 >= m->first) {
+		i = at / 64 - m->first;
+		bits <<= at % 64;
 	}
-	e->bit = (unsigned)__builtin_ctzll(e->left);
-	e->left &= e->left - 1;
-	return true;
+	for (; i < m->n; i++, bits = ~(uint64_t)0) {
+		bits &= m->v[i].stop;
+		if (bits)
+			return (uint32_t)(64 * (m->first + i)) + (uint32_t)__builtin_ctzll(bits) + 1;
+	}
+	return 0;
+}
+
+/* What the words are by their letters that ended in [p->tallied, to). */
+static inline void tally(struct split *p, const struct inject_marks *m, size_t to)
+{
+	size_t from = p->tallied > 64 * m->first ? p->tallied : 64 * m->first;
+	struct inject_sentence *s = &p->s;
+	uint64_t ident = 0, foreign = 0;
+
+	for (; from < to; from = (from / 64 + 1) * 64) {
+		const struct inject_mark *b = &m->v[from / 64 - m->first];
+		uint64_t bits = ~(uint64_t)0 << from % 64;
+
+		if (to / 64 == from / 64)
+			bits &= ~(~(uint64_t)0 << to % 64);
+		ident |= b->ident & bits;
+		foreign |= b->foreign & bits;
+		for (uint64_t upper = b->upper & bits; upper; upper &= upper - 1)
+			s->n_upper++;
+	}
+	s->classes |= ident ? BIT(LEX_IDENT) : 0;
+	s->foreign |= foreign != 0;
+	p->tallied = to;
 }
 
 /* The sentence ends with the first stop behind its last word, if there is one. */
 static void end_sentence(struct split *p, const struct inject_marks *m)
 {
-	uint64_t bits = ~(uint64_t)0 << p->s.end % 64;
-
-	for (size_t i = p->s.end / 64; p->s.n_words && i < m->n; i++, bits = ~(uint64_t)0) {
-		bits &= m->v[i].stop;
-		if (bits) {
-			p->s.end = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits) + 1);
-			break;
-		}
+	if (p->s.n_words) {
+		tally(p, m, (size_t)p->s.end + 1);
+		if (!p->stop)
+			p->stop = first_stop(m, p->s.end);
+		if (p->stop)
+			p->s.end = p->stop;
 	}
+	p->stop = 0;
 	add(p);
 }
 
@@ -377,68 +534,87 @@ static void begin_sentence(struct split *p, const struct inject_text *t, size_t 
 {
 	p->s.start = (uint32_t)start;
 	p->s.bullet = start > 1 && strchr("-*+|", t->text[start - 2]);
+	p->tallied = start + 1;
 }
 
-static inline __attribute__((always_inline)) void one_word(struct split *p,
-	const struct inject_text *t, struct context *x, uint32_t start, uint32_t end, bool odd)
+/* All that is to be done at the end of these blocks, which come no more. */
+static void leave_blocks(struct split *p, const struct inject_marks *m)
 {
-	bool clause = x->clause;
+	if (!p->s.n_words)
+		return;
+	tally(p, m, 64 * (m->first + m->n));
+	if (!p->stop)
+		p->stop = first_stop(m, p->s.end);
+}
+
+/* One whose letters say more than its marks. */
+static uint64_t odd_word(const struct inject_text *t, struct context *x, const struct found *f)
+{
+	struct inject_word w = {.start = f->start, .end = f->end};
+
+	any_word(t->text, t->len, x, &w);
+	x->odd = true;
+	return w.classes;
+}
+
+static inline __attribute__((always_inline)) void one_word(struct split *p, const struct finder *f,
+	const struct inject_text *t, struct context *x, const struct found *w)
+{
 	uint64_t classes;
 
-	if (odd) {
-		struct inject_word w = {.start = start, .end = end};
-
-		any_word(t->text, t->len, x, &w);
-		classes = w.classes;
-		p->s.n_upper = (uint16_t)(p->s.n_upper + w.upper);
-		p->s.foreign |= w.foreign;
+	if (__builtin_expect(w->marks & M_ODD, 0)) {
+		classes = odd_word(t, x, w);
+	} else if (__builtin_expect(x->odd, 0)) {
+		/* what it is with that before it was not known */
+		x->odd = false;
+		classes = classify(x, w->hash, w->own);
 	} else {
-		uint64_t own = 0;
-
-		/* a macro of one letter is none */
-		if (t->text[end] == '(' && (end - start > 1 || t->text[start] >= 'a'))
-			own = BIT(LEX_IDENT);
-		classes = classify(x, hash_of(t->text + start, end - start), own);
+		classes = classify_known(x, w->hash, w->own, w->two);
 	}
-	count(p, classes, x->last, clause);
-	hints(p, t->text, start, end);
-	p->s.end = end;
+	count(p, f, w, classes, x);
+	x->clause = x->last & JOINS;
+	hints(p, t->text, w->start, w->end);
+	p->s.end = w->end;
+}
+
+static void some_words(
+	struct split *p, struct finder *f, const struct inject_text *t, struct context *x)
+{
+	for (size_t i = 0; i < f->n && !p->failed; i++) {
+		struct found *w = &f->v[i];
+
+		if (w->marks & M_BEGINS || p->fresh) {
+			end_sentence(p, &f->m);
+			begin_sentence(p, t, w->start);
+			/* no phrase goes over from the sentence before */
+			*x = (struct context){.clause = true};
+			w->two = 0;
+			p->fresh = false;
+		}
+		one_word(p, f, t, x, w);
+		if (__builtin_expect(p->s.n_words == SENTENCE_WORDS, 0)) {
+			tally(p, &f->m, (size_t)p->s.end + 1);
+			add(p);
+			p->fresh = true;
+		}
+	}
 }
 
 int inject_split(struct bawn_arena *a, const struct inject_text *t, struct inject_sentences *out)
 {
-	struct split p = {.a = a, .out = out};
+	INJECT_RAW struct finder f;
+	struct split p = {.a = a, .out = out, .fresh = true};
 	struct context x = {.clause = true};
-	struct inject_marks m;
-	struct edges e = {0};
-	bool fresh = true;
 
 	*out = (struct inject_sentences){0};
-	if (inject_marks(a, t, &m) < 0)
-		return -ENOMEM;
-	e = (struct edges){.m = m.v, .last = m.v + m.n - 1, .left = m.v[0].edge};
-	while (!p.failed && next_edge(&e)) {
-		size_t start = e.at + e.bit, end;
-
-		x.clause |= e.m->clause >> e.bit & 1;
-		if (fresh | (e.m->begins >> e.bit & 1)) {
-			end_sentence(&p, &m);
-			begin_sentence(&p, t, start);
-			x = (struct context){.clause = true};
-		}
-		/* there is one: NUL is no word */
-		(void)next_edge(&e);
-		end = e.at + e.bit;
-		one_word(&p, t, &x, (uint32_t)start, (uint32_t)end,
-			(e.m->odd >> e.bit & 1) ||
-				(t->text[end] == ':' && t->text[end + 1] == '/'));
-		fresh = p.s.n_words == SENTENCE_WORDS;
-		if (__builtin_expect(fresh, 0))
-			add(&p);
+	find_begin(&f, t);
+	while (!p.failed && find_next(&f, t)) {
+		some_words(&p, &f, t, &x);
+		leave_blocks(&p, &f.m);
 	}
 	if (p.run >= SPACED_RUN)
 		hint(&p, p.spaced, p.spaced_end, HINT_SPACED);
-	end_sentence(&p, &m);
+	end_sentence(&p, &f.m);
 	return p.failed;
 }
 
@@ -456,6 +632,7 @@ size_t inject_words(const char *text, const struct inject_sentence *s,
 			i = word_end(text, i, s->end);
 			w->end = (uint32_t)i;
 			any_word(text, s->end, &x, w);
+			x.clause = x.last & JOINS;
 			continue;
 		}
 		x.clause |= inject_clause[(unsigned char)text[i]];
