@@ -355,6 +355,14 @@ static void take_word(struct sh *s, struct leak *l, const struct sh_word *w, boo
 		take(l, SH_FILE, NULL);
 }
 
+/* All that comes in. One token is how services are used, what a store prints is not. */
+static void take_input(struct leak *l, const struct sh_command *c)
+{
+	bool store = c->in.from && !strcmp(c->in.from, "$token");
+
+	take(l, c->in.taint | (store ? SH_SECRET : 0), store ? "a store" : c->in.from);
+}
+
 static const char *const upload_options =
 	"|-d|--data|--data-binary|--data-raw|--data-urlencode|--data-ascii|-F|--form|-T|"
 	"--upload-file|--json|--form-string|--post-data|--post-file|--body-data|--body-file|";
@@ -382,7 +390,7 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 				take(l, SH_FILE, w->text);
 			if (end - w->text >= 1 && end[-1] == '-' &&
 				(end - w->text == 1 || end[-2] == '@' || end[-2] == '='))
-				take(l, c->in.taint, c->in.from);
+				take_input(l, c);
 		} else if (head) {
 			/* a token in a header is how services are used */
 			bool whole = w->from && w->from[0] != '$' && (w->taint & SH_ENV);
@@ -489,6 +497,41 @@ static bool is_key(const struct leak *l)
 	return (l->taint & SH_HARD) != 0;
 }
 
+/* A variable that belongs to one service, on its way to another. */
+static bool is_stray(const struct leak *l)
+{
+	static const struct {
+		const char *name, *home;
+	} bound[] = {
+		{"AWS_SECRET", "amazonaws"},
+		{"AWS_SESSION", "amazonaws"},
+		{"AWS_ACCESS", "amazonaws"},
+		{"GITHUB_TOKEN", "github"},
+		{"GH_TOKEN", "github"},
+		{"GITHUB_PAT", "github"},
+		{"GITLAB_TOKEN", "gitlab"},
+		{"CI_JOB_TOKEN", "gitlab"},
+		{"NPM_TOKEN", "npm"},
+		{"NODE_AUTH_TOKEN", "npm"},
+		{"PYPI_TOKEN", "pypi"},
+		{"ANTHROPIC_API_KEY", "anthropic"},
+		{"OPENAI_API_KEY", "openai"},
+		{"STRIPE_SECRET", "stripe"},
+		{"DATABASE_URL", "?"},
+		{"SSH_PRIVATE_KEY", "?"},
+	};
+
+	const char *host = l->host && strstr(l->host, "://") ? strstr(l->host, "://") + 3 : l->host;
+
+	if (!(l->taint & SH_ENV) || !l->from || l->from[0] != '$' || !host || host[0] == '$')
+		return false;
+	for (size_t i = 0; i < sizeof(bound) / sizeof(bound[0]); i++) {
+		if (!strncmp(l->from + 1, bound[i].name, strlen(bound[i].name)))
+			return !strstr(l->host, bound[i].home);
+	}
+	return false;
+}
+
 /* One variable: that is also how services are used. */
 static bool is_variable(const struct leak *l)
 {
@@ -532,6 +575,7 @@ static const struct {
 } worths[] = {
 	{is_key_copied, 0.8, 0.6},
 	{is_key, 0.95, 0.88},
+	{is_stray, 0.85, 0.5},
 	{is_variable, 0.72, 0.2},
 	{is_environment, 0.92, 0.8},
 	{is_dump, 0.7, 0.25},
@@ -688,8 +732,9 @@ int sh_vet_execution(struct sh *s, const struct sh_command *c, const struct sh_d
 			"runs what it gets from the network; download it, read it, then run it", x);
 	}
 	if (rc == 0 && (d->taint & SH_CLIP))
-		rc = found(s, c, "command.run-clipboard", "execution",
-			"runs what was copied last, whatever that is", s->script ? 0.31 : 0.45);
+		rc = found(s, c, "command.run-unseen", "execution",
+			"runs what somebody copied or typed before, whatever that is",
+			s->script ? 0.31 : 0.45);
 	if (rc == 0 && (d->taint & SH_DECODED))
 		rc = found(s, c, "command.run-decoded", "obfuscation",
 			"runs what was encoded before; write it in plain text",

@@ -20,16 +20,27 @@ static struct sh_inner *add(struct sh *s, struct sh_inners *in, const char *t, u
 	return x;
 }
 
-/* -exec CMD … ; — {} becomes the first place that is searched. */
+/* -exec CMD … ; — {} becomes the first place that is searched, with the name for what only reads.
+ */
 static int find(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	const char *place = c->args.n > 1 && c->args.v[1].text[0] != '-' ? c->args.v[1].text : ".";
+	const char *name = "";
+	bool reads;
 
 	for (size_t i = 1; i < c->args.n; i++) {
 		struct sh_words w = {0};
 
+		if (sh_is(c->args.v[i].text, "|-name|-iname|") && i + 1 < c->args.n) {
+			name = bawn_arena_printf(s->a, "/%s", c->args.v[i + 1].text);
+			if (!name)
+				return sh_no_memory(s);
+		}
 		if (!sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|-okdir|"))
 			continue;
+		reads = i + 1 < c->args.n &&
+			sh_is(c->args.v[i + 1].text,
+				"|cat|curl|wget|scp|nc|base64|strings|head|xxd|");
 		for (i++; i < c->args.n; i++) {
 			struct sh_word *x;
 			const char *t = c->args.v[i].text;
@@ -41,8 +52,9 @@ static int find(struct sh *s, struct sh_command *c, struct sh_inners *in)
 				return sh_no_memory(s);
 			*x = c->args.v[i];
 			if (strstr(t, "{}"))
-				x->text = bawn_arena_printf(s->a, "%.*s%s%s",
-					(int)(strstr(t, "{}") - t), t, place, strstr(t, "{}") + 2);
+				x->text = bawn_arena_printf(s->a, "%.*s%s%s%s",
+					(int)(strstr(t, "{}") - t), t, place, reads ? name : "",
+					strstr(t, "{}") + 2);
 			if (!x->text)
 				return sh_no_memory(s);
 		}
@@ -218,7 +230,7 @@ enum bawn_lang sh_interpreter(const char *prog)
 		!strncmp(prog, "php", 3) ||
 		sh_is(prog,
 			"|tclsh|wish|osascript|jrunscript|jjs|julia|Rscript|irb|gdb|swift|octave|"
-			"octave-cli|clisp|guile|emacs|vim|vi|ex|ghci|scala|groovy|expect|"))
+			"octave-cli|clisp|guile|emacs|vim|vi|ex|ghci|scala|groovy|expect|jshell|"))
 		return BAWN_LANG_COUNT;
 	return BAWN_LANG_AUTO;
 }

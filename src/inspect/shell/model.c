@@ -581,7 +581,7 @@ static unsigned source(const struct sh_command *c)
 		     "groups|uptime|df|mount|dmesg|arp|"))
 		return SH_HOST;
 	if (sh_is(p, "|history|fc|"))
-		return SH_SECRET;
+		return SH_SECRET | SH_CLIP;
 	if (sh_is(p, "|mysqldump|pg_dump|pg_dumpall|mongodump|"))
 		return SH_SECRET;
 	if (strstr(l, "security find-generic") || strstr(l, "security find-internet") ||
@@ -598,7 +598,9 @@ static bool token(const struct sh_command *c)
 {
 	static const char *const asks[] = {"secretsmanager get-secret", "print-access-token",
 		"print-identity-token", "auth token", "get-login-password", "vault kv get",
-		"pass show", "op read", "secrets versions access", "get-access-token", NULL};
+		"pass show", "op read", "secrets versions access", "get-access-token",
+		"op item get", "bw get", "keyvault secret show", "lpass show", "doppler secrets",
+		"ssm get-param", NULL};
 
 	for (size_t i = 0; asks[i]; i++) {
 		if (strstr(c->line, asks[i]))

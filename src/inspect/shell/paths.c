@@ -296,6 +296,8 @@ static const struct sh_secret secrets[] = {
 	{".composer/auth.json", 0.36f, SH_SECRET | WORD, "registry tokens"},
 	{"sops/age/keys.txt", 0.45f, BOTH | WORD, "private key"},
 	{".vault_pass", 0.36f, BOTH, "vault password"},
+	{".claude.json", 0.0f, SH_SECRET | WORD, "agent credentials"},
+	{".config/openai", 0.33f, SH_SECRET, "agent credentials"},
 	{".gemini/oauth_creds.json", 0.45f, BOTH, "agent credentials"},
 	{"Bitwarden/data.json", 0.45f, BOTH | WORD, "password manager"},
 	{"TelegramDesktop/tdata", 0.36f, SH_SECRET, "messages"},

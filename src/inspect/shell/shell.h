@@ -27,7 +27,7 @@
 #define SH_SOME    (1u << 9)  /* names of some files there */
 #define SH_PACKED  (1u << 10) /* an archive */
 #define SH_SEALED  (1u << 11) /* encrypted here */
-#define SH_CLIP    (1u << 12) /* what somebody copied last */
+#define SH_CLIP    (1u << 12) /* what somebody copied or typed */
 
 /* Bytes that are known, partly known or only known by where they come from. */
 struct sh_data {

@@ -291,6 +291,24 @@ static int vet_put(
 	return t ? sh_vet_fact(s, c, "@put", t) : sh_no_memory(s);
 }
 
+/* A program from a bare address, put where programs are found by their name. */
+static int vet_install(
+	struct sh *s, const struct sh_command *c, const char *path, const struct sh_data *d)
+{
+	struct sh_found f = {
+		.rule = "command.install-download",
+		.category = "persistence",
+		.means = "puts what a bare address sends among the programs",
+		.level = BAWN_SEV_HIGH,
+		.confidence = s->script ? 0.35 : 0.55,
+	};
+
+	if (!d || !(d->taint & SH_NET) || !d->url || !strstr(path, "bin/") ||
+		sh_host_of(s, d->url, NULL) != SH_HOST_ODD)
+		return 0;
+	return sh_report(s, c, &f);
+}
+
 static int vet_writes(struct sh *s, const struct sh_command *c)
 {
 	int rc = 0;
@@ -306,8 +324,15 @@ static int vet_writes(struct sh *s, const struct sh_command *c)
 			rc = vet_login(s, c, d->path);
 		if (rc == 0 && (d->kind == SH_OUT || d->kind == SH_APPEND) && d->fd != 2)
 			rc = vet_put(s, c, d->path, &c->out);
+		if (rc == 0 && d->kind == SH_OUT && d->fd != 2)
+			rc = vet_install(s, c, d->path, &c->out);
 	}
 	for (size_t i = 0; rc == 0 && i < c->writes.n; i++) {
+		const struct sh_file *to = sh_file_get(s, c->writes.v[i], false);
+
+		rc = vet_install(s, c, c->writes.v[i], to ? &to->data : NULL);
+		if (rc < 0)
+			return rc;
 		rc = sh_vet_fact(s, c,
 			strcmp(c->args.v[0].text, "touch") != 0 ? "@write" : "@touch",
 			sh_path(s, c->writes.v[i]));
