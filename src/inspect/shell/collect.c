@@ -69,15 +69,17 @@ static int vet_serve(struct sh *s, const struct sh_command *c)
 	p = dir ? sh_place(s, dir) : SH_HERE_DIR;
 	if (p != SH_ROOT_DIR && p != SH_HOME_DIR && p != SH_SYSTEM_DIR)
 		return 0;
+	if (sh_is(dir, "|/srv|/mnt|/media|/opt|/srv/|/mnt/|/media/|/opt/|"))
+		return 0;
 	return sh_vet_fact(s, c, "@serve", dir);
 }
 
-/* An archive that was encrypted and is now written as text or in pieces: nobody reads it here. */
+/* An archive that was encrypted and is now written as text: nobody reads it here. */
 static int vet_sealed(struct sh *s, const struct sh_command *c)
 {
 	unsigned taint = c->in.taint;
 
-	if (!sh_is(c->args.v[0].text, "|base64|base32|xxd|uuencode|split|basenc|"))
+	if (!sh_is(c->args.v[0].text, "|base64|base32|xxd|uuencode|basenc|"))
 		return 0;
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
@@ -122,6 +124,33 @@ static int vet_accounts(struct sh *s, const struct sh_command *c)
 			     : 0;
 }
 
+/* It is given a password in its words. */
+static bool logs_in(const struct sh *s, const struct sh_command *c)
+{
+	static const struct {
+		const char *programs, *sign;
+	} ways[] = {
+		{"|curl|", " -u "},
+		{"|curl|", "--user"},
+		{"|curl|", "passw"},
+		{"|curl|openssl|gpg|", "pass"},
+		{"|mysql|unzip|7z|ftp|mongo|mongosh|", " -p"},
+		{"|unzip|smbclient|", " -P"},
+		{"|smbclient|", " -U"},
+		{"|redis-cli|", " -a "},
+		{"|ldapsearch|", " -w"},
+		{"|kinit|cryptsetup|login|telnet|", ""},
+	};
+
+	if (!strcmp(c->args.v[0].text, "ssh"))
+		return memmem(s->sub->text, s->sub->len, "sshpass", 7) != NULL;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (sh_is(c->args.v[0].text, ways[i].programs) && strstr(c->line, ways[i].sign))
+			return true;
+	}
+	return !strcmp(c->args.v[0].text, "sshpass");
+}
+
 /* Programs that ask who is there, fed from a list in a loop. */
 static int vet_guess(struct sh *s, const struct sh_command *c)
 {
@@ -136,7 +165,9 @@ static int vet_guess(struct sh *s, const struct sh_command *c)
 		return 0;
 	if (!strcmp(p, "su"))
 		return c->how & SH_STDIN ? sh_vet_fact(s, c, "@guess", p) : 0;
-	for (size_t i = 0; s->sub->text && i < sizeof(lists) / sizeof(lists[0]); i++) {
+	if (!s->sub->text || !logs_in(s, c))
+		return 0;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		if (memmem(s->sub->text, s->sub->len, lists[i], strlen(lists[i])))
 			return sh_vet_fact(s, c, "@guess", p);
 	}

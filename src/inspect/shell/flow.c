@@ -249,11 +249,26 @@ static int vet_unpack(struct sh *s, const struct sh_command *c)
 		"unpacks what a bare address sends", s->script ? 0.2 : 0.4);
 }
 
+/* All settings or all homes, not those of one program or one person. */
+static bool packs_system(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		enum sh_place p = t[0] != '-' ? sh_place(s, t) : SH_HERE_DIR;
+
+		if (p == SH_ROOT_DIR ||
+			sh_is(sh_path(s, t), "|/etc|/etc/|/etc/*|/home|/home/|/home/*|"
+					     "/root|/root/|/Users|/Users/*|"))
+			return true;
+	}
+	return false;
+}
+
 /* Secrets that are gathered in one file: the step before they leave. */
 static int vet_stage(struct sh *s, const struct sh_command *c)
 {
 	bool pack = sh_is(c->args.v[0].text, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ditto|");
-	double x = pack && (c->how & SH_REMOTE) && (c->out.taint & SH_SECRET) ? 0.34 : 0;
+	double x = pack && (c->how & SH_REMOTE) && packs_system(s, c) ? 0.34 : 0;
 
 	if (!pack && (strcmp(c->args.v[0].text, "cp") != 0 || !has_word(c, "|-r|-a|-R|-rf|-ar|")))
 		return 0;
@@ -372,7 +387,9 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 		const char *before = c->args.v[i - 1].text;
-		bool head = sh_is(before, "|-H|--header|-u|--user|-b|--cookie|-A|--oauth2-bearer|");
+		bool head =
+			sh_is(before, "|-H|--header|-u|--user|-b|--cookie|-A|--oauth2-bearer|") ||
+			!strncmp(w->text, "--header=", 9) || !strncmp(w->text, "-H", 2);
 		bool body = sh_is(before, upload_options) || !strncmp(w->text, "--post-", 7) ||
 			    !strncmp(w->text, "--data", 6) ||
 			    !strncmp(w->text, "--upload-file=", 14) ||
@@ -523,7 +540,8 @@ static bool is_stray(const struct leak *l)
 
 	const char *host = l->host && strstr(l->host, "://") ? strstr(l->host, "://") + 3 : l->host;
 
-	if (!(l->taint & SH_ENV) || !l->from || l->from[0] != '$' || !host || host[0] == '$')
+	if (!(l->taint & SH_ENV) || l->transfer || !l->from || l->from[0] != '$' || !host ||
+		host[0] == '$')
 		return false;
 	for (size_t i = 0; i < sizeof(bound) / sizeof(bound[0]); i++) {
 		if (!strncmp(l->from + 1, bound[i].name, strlen(bound[i].name)))

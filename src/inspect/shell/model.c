@@ -458,14 +458,14 @@ static bool private_tree(const char *t)
 }
 
 /* Somebody's whole home or a whole system is as good as its secrets. */
-static void whole_trees(struct sh *s, struct sh_command *c)
+static void whole_trees(struct sh *s, struct sh_command *c, bool packs)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
 		struct sh_word *w = &c->args.v[i];
 		enum sh_place p = w->text[0] != '-' ? sh_place(s, w->text) : SH_HERE_DIR;
 
 		if ((p == SH_HOME_DIR || p == SH_ROOT_DIR ||
-			    (p == SH_IN_HOME && private_tree(w->text)) ||
+			    (packs && p == SH_IN_HOME && private_tree(w->text)) ||
 			    (p == SH_SYSTEM_DIR && strncmp(w->text, "/usr", 4) != 0)) &&
 			!w->from) {
 			w->taint |= SH_SECRET;
@@ -519,7 +519,7 @@ static int archive(struct sh *s, struct sh_command *c)
 				to = c->args.v[i].text;
 		}
 	}
-	whole_trees(s, c);
+	whole_trees(s, c, true);
 	return to || sh_is(p, "|tar|gtar|bsdtar|cpio|pax|") ? pack(s, c, to) : convert(s, c, to);
 }
 
@@ -728,7 +728,7 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 	if (!strcmp(p, "ftp") && has(c, "|-o|"))
 		return fetch(s, c);
 	if (sh_is(p, "|scp|rsync|"))
-		whole_trees(s, c);
+		whole_trees(s, c, false);
 	if (sh_is(p, "|tftp|ftpget|scp|rsync|")) {
 		int rc = fetch_odd(s, c, hit);
 
