@@ -3,6 +3,7 @@
  * One simple command: its program is made plain, wrappers are taken away, what it would do is
  * modelled and vetted, and the scripts in it are read next.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -108,11 +109,40 @@ static const char *without_unknown(struct sh *s, const char *t)
 	return out;
 }
 
+/* $CURL, $which_gpg, ${PYTHON_BIN}: nobody said what it is, but its name does. */
+static const char *named_program(struct sh *s, const char *t)
+{
+	static const char *const frills[] = {"which_", "my_", "_bin", "_cmd", "_path", "_exe"};
+	static const char *const programs =
+		"|curl|wget|gpg|7z|zip|tar|openssl|python|python3|perl|ruby|php|node|nc|ncat|socat|"
+		"ssh|scp|rsync|ccrypt|ccencrypt|crontab|base64|";
+	size_t n = strlen(t), k;
+	char *x;
+
+	if (t[0] != '$' || n < 3 || n > 40)
+		return NULL;
+	for (k = 1; t[k] && sh_name_char(t[k], false);)
+		k++;
+	x = t[k] ? NULL : bawn_arena_strdup(s->a, t + 1);
+	for (char *p = x; p && *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	for (size_t i = 0; x && i < sizeof(frills) / sizeof(frills[0]); i++) {
+		char *hit = strstr(x, frills[i]);
+
+		if (hit == x && i < 2)
+			x += strlen(frills[i]);
+		else if (hit && i >= 2 && !hit[strlen(frills[i])])
+			*hit = 0;
+	}
+	return x && sh_is(x, programs) ? x : NULL;
+}
+
 /* The program's name as a plain word. */
 static int plain_program(struct sh *s, struct sh_command *c)
 {
 	struct sh_word *w = &c->args.v[0];
 	const char *base, *x = NULL;
+	const struct sh_file *copy;
 	bool hidden;
 	static const struct sh_found f = {
 		.rule = "command.hidden-name",
@@ -127,7 +157,12 @@ static int plain_program(struct sh *s, struct sh_command *c)
 		x = without_unknown(s, w->text);
 		if (x && glob_program(sh_base(x)))
 			w->text = x;
+		else if ((x = named_program(s, w->text)))
+			w->text = x;
 	}
+	copy = strchr(w->text, '/') ? sh_file_get(s, w->text, false) : NULL;
+	if (copy && copy->was)
+		w->text = copy->was;
 	base = sh_base(w->text);
 	if (strpbrk(base, "?*[") && strcmp(base, "[") != 0 && strcmp(base, "[[") != 0) {
 		x = glob_program(base);
@@ -138,6 +173,11 @@ static int plain_program(struct sh *s, struct sh_command *c)
 		base = w->text;
 	hidden = w->known && !s->script && (w->pieced || (strpbrk(c->path, "?[") && x));
 	w->text = base;
+	if (!w->known && (w->taint & (SH_NET | SH_CLIP))) {
+		struct sh_data d = {.taint = w->taint, .from = w->from, .url = w->url};
+
+		return sh_vet_execution(s, c, &d);
+	}
 	return hidden ? sh_report(s, c, &f) : 0;
 }
 

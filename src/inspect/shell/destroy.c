@@ -289,6 +289,20 @@ static int vet_move(struct sh *s, const struct sh_command *c)
 	return found(s, c, "command.move-to-null", "throws files away", x);
 }
 
+/* cp x /dev/sda, tee /dev/sda */
+static int vet_device_writes(struct sh *s, const struct sh_command *c)
+{
+	double x = 0;
+
+	for (size_t i = 0; i < c->writes.n; i++) {
+		const char *p = c->writes.v[i];
+
+		if (sh_place(s, p) == SH_DEVICE && strncmp(p, "/dev/loop", 9) != 0)
+			x = placeholder(p) ? 0.2 : 0.72;
+	}
+	return found(s, c, "command.write-device", "overwrites a disk or a file of the system", x);
+}
+
 /* > /dev/sda, > /etc/passwd */
 static int vet_redirects(struct sh *s, const struct sh_command *c)
 {
@@ -335,5 +349,7 @@ int sh_vet_destroy(struct sh *s, const struct sh_command *c)
 		return vet_format(s, c);
 	if (!strcmp(p, "mv"))
 		return vet_move(s, c);
+	if (sh_is(p, "|cp|tee|"))
+		return vet_device_writes(s, c);
 	return 0;
 }

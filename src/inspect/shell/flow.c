@@ -135,6 +135,8 @@ static int vet_own_word(struct sh *s, const struct sh_command *c, size_t i)
 
 	if (!strcmp(p, "exec") && !strcmp(before, "-a"))
 		return sh_vet_fact(s, c, "@name", t);
+	if (t[0] != '-' && before[0] != '-' && strchr(t, '=') && sh_is(p, "|sudo|env|"))
+		return sh_vet_fact(s, c, "@set", t);
 	if (!strcmp(p, "sudo") && (!strncmp(t, "-u#", 3) || (!strcmp(before, "-u") && *t == '#')))
 		return sh_vet_fact(s, c, "@as", strchr(t, '#'));
 	return 0;
@@ -183,6 +185,9 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 	if (x && ((x->taint & SH_HARD) || (double)x->read >= 0.3))
 		return found(s, c, "command.exfiltration", "exfiltration",
 			"reads secrets and sends them to another machine", 0.85);
+	if (x && !strcmp(x->pattern, "/etc/passwd"))
+		return found(s, c, "command.exfiltration", "exfiltration",
+			"sends the accounts of this machine to another one", 0.6);
 	if (any_of(code, all))
 		return found(s, c, "command.exfiltration", "exfiltration",
 			"sends the environment to another machine", 0.75);
@@ -191,6 +196,8 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 
 int sh_vet_code(struct sh *s, const struct sh_command *c, const char *code)
 {
+	static const char *const packs[] = {"gzip.", "bz2.", "lzma.", "zlib.", "zipfile", "ZipFile",
+		"tarfile", "shutil.make_archive", NULL};
 	const struct sh_secret *x = sh_secret_of(s, code);
 	struct read r = {0};
 	int rc;
@@ -200,6 +207,9 @@ int sh_vet_code(struct sh *s, const struct sh_command *c, const char *code)
 	rc = report_read(s, c, &r);
 	if (rc == 0)
 		rc = code_leak(s, c, code);
+	if (rc == 0 && strstr(code, "/etc/passwd") && any_of(code, packs))
+		rc = found(s, c, "command.stage-accounts", "collection",
+			"packs the accounts of this machine", s->script ? 0.2 : 0.33);
 	return rc < 0 ? rc : sh_vet_fact(s, c, c->args.v[0].text, code);
 }
 
@@ -239,11 +249,26 @@ static int vet_unpack(struct sh *s, const struct sh_command *c)
 		"unpacks what a bare address sends", s->script ? 0.2 : 0.4);
 }
 
+/* All settings or all homes, not those of one program or one person. */
+static bool packs_system(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		enum sh_place p = t[0] != '-' ? sh_place(s, t) : SH_HERE_DIR;
+
+		if (p == SH_ROOT_DIR ||
+			sh_is(sh_path(s, t), "|/etc|/etc/|/etc/*|/home|/home/|/home/*|"
+					     "/root|/root/|/Users|/Users/*|"))
+			return true;
+	}
+	return false;
+}
+
 /* Secrets that are gathered in one file: the step before they leave. */
 static int vet_stage(struct sh *s, const struct sh_command *c)
 {
 	bool pack = sh_is(c->args.v[0].text, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ditto|");
-	double x = 0;
+	double x = pack && (c->how & SH_REMOTE) && packs_system(s, c) ? 0.34 : 0;
 
 	if (!pack && (strcmp(c->args.v[0].text, "cp") != 0 || !has_word(c, "|-r|-a|-R|-rf|-ar|")))
 		return 0;
@@ -260,26 +285,40 @@ static int vet_stage(struct sh *s, const struct sh_command *c)
 		"puts secrets of others together in one place", s->script ? x * 0.5 : x);
 }
 
-/* A shell history that is searched for passwords. */
+/* A shell history, the traffic or the environment of others that is searched for passwords. */
 static int vet_search(struct sh *s, const struct sh_command *c)
 {
-	static const char *const words[] = {"pass", "secret", "token", "key", "PASS", "SECRET"};
+	static const char *const words[] = {"pass", "secret", "token", "key", "authorization"};
 
-	if (!sh_is(c->args.v[0].text, "|grep|egrep|rg|awk|") || !(c->in.taint & SH_SECRET) ||
-		!c->in.from || !strstr(c->in.from, "history"))
+	if (!sh_is(c->args.v[0].text, "|grep|egrep|rg|awk|") ||
+		!(c->in.taint & (SH_SECRET | SH_ENV)) || !c->in.from)
+		return 0;
+	if (!strstr(c->in.from, "history") && !strstr(c->in.from, "environ") &&
+		!sh_is(c->in.from, "|ps|tcpdump|tshark|ngrep|"))
 		return 0;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strstr(c->line, words[i]))
+		if (strcasestr(c->line, words[i]))
 			return found(s, c, "command.credential-hunt", "credential-access",
-				"searches a shell history for secrets", 0.36);
+				"searches what others typed, sent or started for secrets", 0.36);
 	}
 	return 0;
+}
+
+/* The file that is run: the program, or the script of a shell when that is hidden. */
+static const char *script_of(const struct sh_command *c)
+{
+	const char *t = c->args.n > 1 ? c->args.v[1].text : "";
+
+	if ((sh_is_shell(c->args.v[0].text) || sh_interpreter(c->args.v[0].text)) && t[0] == '/' &&
+		strstr(t, "/."))
+		return t;
+	return c->path ? c->path : "";
 }
 
 /* Programs in places where anybody can put them. */
 static int vet_place(struct sh *s, const struct sh_command *c)
 {
-	const char *p = c->path ? c->path : "";
+	const char *p = script_of(c);
 	bool temp = !strncmp(p, "/tmp/", 5) || !strncmp(p, "/var/tmp/", 9) ||
 		    !strncmp(p, "/dev/shm/", 9);
 	bool hidden = temp && strstr(p, "/.");
@@ -331,6 +370,14 @@ static void take_word(struct sh *s, struct leak *l, const struct sh_word *w, boo
 		take(l, SH_FILE, NULL);
 }
 
+/* All that comes in. One token is how services are used, what a store prints is not. */
+static void take_input(struct leak *l, const struct sh_command *c)
+{
+	bool store = c->in.from && !strcmp(c->in.from, "$token");
+
+	take(l, c->in.taint | (store ? SH_SECRET : 0), store ? "a store" : c->in.from);
+}
+
 static const char *const upload_options =
 	"|-d|--data|--data-binary|--data-raw|--data-urlencode|--data-ascii|-F|--form|-T|"
 	"--upload-file|--json|--form-string|--post-data|--post-file|--body-data|--body-file|";
@@ -340,7 +387,9 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 		const char *before = c->args.v[i - 1].text;
-		bool head = sh_is(before, "|-H|--header|-u|--user|-b|--cookie|-A|--oauth2-bearer|");
+		bool head =
+			sh_is(before, "|-H|--header|-u|--user|-b|--cookie|-A|--oauth2-bearer|") ||
+			!strncmp(w->text, "--header=", 9) || !strncmp(w->text, "-H", 2);
 		bool body = sh_is(before, upload_options) || !strncmp(w->text, "--post-", 7) ||
 			    !strncmp(w->text, "--data", 6) ||
 			    !strncmp(w->text, "--upload-file=", 14) ||
@@ -358,12 +407,14 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 				take(l, SH_FILE, w->text);
 			if (end - w->text >= 1 && end[-1] == '-' &&
 				(end - w->text == 1 || end[-2] == '@' || end[-2] == '='))
-				take(l, c->in.taint, c->in.from);
+				take_input(l, c);
 		} else if (head) {
 			/* a token in a header is how services are used */
+			bool whole = w->from && w->from[0] != '$' && (w->taint & SH_ENV);
+
 			take_word(s, l,
 				&(struct sh_word){.text = "",
-					.taint = w->taint & ~(SH_ENV | SH_HOST),
+					.taint = w->taint & ~(whole ? SH_HOST : SH_ENV | SH_HOST),
 					.from = w->from},
 				false);
 		} else if (w->taint & (SH_SECRET | SH_ENV | SH_HOST | SH_HARD)) {
@@ -406,22 +457,28 @@ static bool remote_place(const char *t)
 static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 {
 	const char *to = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "";
+	size_t away = 0, here = 0;
 
 	l->transfer = true;
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 
-		if (remote_place(w->text))
+		if (remote_place(w->text)) {
 			to = w->text;
-		else if (!not_read(c, i))
+			away = away ? away : i;
+		} else if (!not_read(c, i)) {
 			take_word(s, l, w, true);
+			if (w->text[0] != '-' && c->args.v[i - 1].text[0] != '-')
+				here = i;
+		}
 	}
 	if (has_word(c, "|-|"))
 		take(l, c->in.taint & ~SH_NET, c->in.from);
 	l->host = remote_place(to) ? to : NULL;
 	if (!l->host)
 		l->taint = 0;
-	if (l->host && remote_place(c->args.v[c->args.n - 1].text) == false)
+	/* from there to here */
+	if (l->host && away < here)
 		l->taint &= ~(SH_SECRET | SH_HARD);
 }
 
@@ -455,6 +512,42 @@ static bool is_key_copied(const struct leak *l)
 static bool is_key(const struct leak *l)
 {
 	return (l->taint & SH_HARD) != 0;
+}
+
+/* A variable that belongs to one service, on its way to another. */
+static bool is_stray(const struct leak *l)
+{
+	static const struct {
+		const char *name, *home;
+	} bound[] = {
+		{"AWS_SECRET", "amazonaws"},
+		{"AWS_SESSION", "amazonaws"},
+		{"AWS_ACCESS", "amazonaws"},
+		{"GITHUB_TOKEN", "github"},
+		{"GH_TOKEN", "github"},
+		{"GITHUB_PAT", "github"},
+		{"GITLAB_TOKEN", "gitlab"},
+		{"CI_JOB_TOKEN", "gitlab"},
+		{"NPM_TOKEN", "npm"},
+		{"NODE_AUTH_TOKEN", "npm"},
+		{"PYPI_TOKEN", "pypi"},
+		{"ANTHROPIC_API_KEY", "anthropic"},
+		{"OPENAI_API_KEY", "openai"},
+		{"STRIPE_SECRET", "stripe"},
+		{"DATABASE_URL", "?"},
+		{"SSH_PRIVATE_KEY", "?"},
+	};
+
+	const char *host = l->host && strstr(l->host, "://") ? strstr(l->host, "://") + 3 : l->host;
+
+	if (!(l->taint & SH_ENV) || l->transfer || !l->from || l->from[0] != '$' || !host ||
+		host[0] == '$')
+		return false;
+	for (size_t i = 0; i < sizeof(bound) / sizeof(bound[0]); i++) {
+		if (!strncmp(l->from + 1, bound[i].name, strlen(bound[i].name)))
+			return !strstr(l->host, bound[i].home);
+	}
+	return false;
 }
 
 /* One variable: that is also how services are used. */
@@ -500,6 +593,7 @@ static const struct {
 } worths[] = {
 	{is_key_copied, 0.8, 0.6},
 	{is_key, 0.95, 0.88},
+	{is_stray, 0.85, 0.5},
 	{is_variable, 0.72, 0.2},
 	{is_environment, 0.92, 0.8},
 	{is_dump, 0.7, 0.25},
@@ -655,6 +749,10 @@ int sh_vet_execution(struct sh *s, const struct sh_command *c, const struct sh_d
 		rc = found(s, c, "command.run-download", "execution",
 			"runs what it gets from the network; download it, read it, then run it", x);
 	}
+	if (rc == 0 && (d->taint & SH_CLIP))
+		rc = found(s, c, "command.run-unseen", "execution",
+			"runs what somebody copied or typed before, whatever that is",
+			s->script ? 0.31 : 0.45);
 	if (rc == 0 && (d->taint & SH_DECODED))
 		rc = found(s, c, "command.run-decoded", "obfuscation",
 			"runs what was encoded before; write it in plain text",

@@ -62,7 +62,7 @@ static void host_part(const char *word, char host[HOST_MAX + 1])
 	size_t n, k = 0;
 
 	p = p ? p + 3 : word;
-	n = strcspn(p, "/?#'\" ");
+	n = strcspn(p, "/?#'\" ;,");
 	at = memchr(p, '@', n);
 	if (at) {
 		n -= (size_t)(at + 1 - p);

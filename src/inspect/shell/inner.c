@@ -20,16 +20,27 @@ static struct sh_inner *add(struct sh *s, struct sh_inners *in, const char *t, u
 	return x;
 }
 
-/* -exec CMD … ; — {} becomes the first place that is searched. */
+/* -exec CMD … ; — {} becomes the first place that is searched, with the name for what only reads.
+ */
 static int find(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	const char *place = c->args.n > 1 && c->args.v[1].text[0] != '-' ? c->args.v[1].text : ".";
+	const char *name = "";
+	bool reads;
 
 	for (size_t i = 1; i < c->args.n; i++) {
 		struct sh_words w = {0};
 
+		if (sh_is(c->args.v[i].text, "|-name|-iname|") && i + 1 < c->args.n) {
+			name = bawn_arena_printf(s->a, "/%s", c->args.v[i + 1].text);
+			if (!name)
+				return sh_no_memory(s);
+		}
 		if (!sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|-okdir|"))
 			continue;
+		reads = i + 1 < c->args.n &&
+			sh_is(c->args.v[i + 1].text,
+				"|cat|curl|wget|scp|nc|base64|strings|head|xxd|");
 		for (i++; i < c->args.n; i++) {
 			struct sh_word *x;
 			const char *t = c->args.v[i].text;
@@ -41,8 +52,9 @@ static int find(struct sh *s, struct sh_command *c, struct sh_inners *in)
 				return sh_no_memory(s);
 			*x = c->args.v[i];
 			if (strstr(t, "{}"))
-				x->text = bawn_arena_printf(s->a, "%.*s%s%s",
-					(int)(strstr(t, "{}") - t), t, place, strstr(t, "{}") + 2);
+				x->text = bawn_arena_printf(s->a, "%.*s%s%s%s",
+					(int)(strstr(t, "{}") - t), t, place, reads ? name : "",
+					strstr(t, "{}") + 2);
 			if (!x->text)
 				return sh_no_memory(s);
 		}
@@ -136,7 +148,7 @@ static bool runs_string(const char *code, const char *p)
 		"passthru", "execSync", "spawn", "spawnSync", "os.execute", "call", "run",
 		"check_output", "check_call", "getoutput", "qx", "exec!", "proc_open", "execute",
 		"run-shell-command", "shell-command", "getstatusoutput", "posix_spawn", "cmd",
-		"do.shell.script", "do shell script"};
+		"do.shell.script", "do shell script", "do script"};
 	const char *q = p;
 
 	while (q > code && strchr(" \t\n([{'\"", q[-1]))
@@ -218,7 +230,7 @@ enum bawn_lang sh_interpreter(const char *prog)
 		!strncmp(prog, "php", 3) ||
 		sh_is(prog,
 			"|tclsh|wish|osascript|jrunscript|jjs|julia|Rscript|irb|gdb|swift|octave|"
-			"octave-cli|clisp|guile|emacs|vim|vi|ex|ghci|scala|groovy|expect|"))
+			"octave-cli|clisp|guile|emacs|vim|vi|ex|ghci|scala|groovy|expect|jshell|"))
 		return BAWN_LANG_COUNT;
 	return BAWN_LANG_AUTO;
 }
@@ -350,15 +362,55 @@ static int ssh_options(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	return 0;
 }
 
-/* vim -c ':!cmd', ed/less/… with !cmd, sed '1e cmd' */
+/* :w FILE, :saveas FILE, :redir > FILE */
+static const char *saves_to(struct sh *s, const char *t)
+{
+	static const char *const orders[] = {"write", "saveas", "redir", "wq", "w"};
+	size_t n = 0;
+
+	t += strspn(t, ": ");
+	for (size_t i = 0; !n && i < sizeof(orders) / sizeof(orders[0]); i++) {
+		size_t k = strlen(orders[i]);
+
+		if (!strncmp(t, orders[i], k) && (t[k] == ' ' || t[k] == '!' || t[k] == '>'))
+			n = k;
+	}
+	if (!n)
+		return NULL;
+	t += n + (t[n] == '!');
+	t += strspn(t, " >");
+	n = strcspn(t, " |");
+	return n && !strchr("!%", t[0]) ? bawn_arena_strndup(s->a, t, n) : NULL;
+}
+
+/* Some line of what an editor is told is w or wq. */
+static bool told_to_save(const struct sh_data *d)
+{
+	for (const char *p = d->len ? d->text : NULL; p && *p; p = strchr(p, '\n')) {
+		p += *p == '\n';
+		if (p[0] == 'w' && (p[1] == '\n' || !p[1] || p[1] == 'q'))
+			return true;
+	}
+	return false;
+}
+
+/* vim -c ':!cmd', ed/less/… with !cmd, sed '1e cmd', and the files that they are told to write */
 static int editor(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
+	const char *file = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "-";
+
 	for (size_t i = 1; i < c->args.n; i++) {
-		const char *t = c->args.v[i].text, *bang = strchr(t, '!');
+		const char *t = c->args.v[i].text, *bang = strchr(t, '!'), *to;
 
 		if (bang && bang - t < 4 && (t[0] == ':' || t == bang))
 			(void)add(s, in, bang + 1, 0);
+		to = t[0] == ':' || sh_is(c->args.v[i - 1].text, "|-c|--cmd|") ? saves_to(s, t)
+									       : NULL;
+		if (to && bawn_strlist_add(s->a, &c->writes, to) < 0)
+			return sh_no_memory(s);
 	}
+	if (file[0] != '-' && told_to_save(&c->in) && bawn_strlist_add(s->a, &c->writes, file) < 0)
+		return sh_no_memory(s);
 	return 0;
 }
 

@@ -324,6 +324,8 @@ static int fetch(struct sh *s, struct sh_command *c)
 		file = option(c, "-o", "--out");
 	else
 		file = option(c, "-o", "--output");
+	if (sh_is(c->args.v[0].text, "|lwp-download|") && c->args.n > 2)
+		file = c->args.v[c->args.n - 1].text;
 	if (!file && url &&
 		(wget || sh_is(c->args.v[0].text, "|aria2c|axel|lwp-download|fetch|") ||
 			has(c, "|-O|--remote-name|-OJ|-JO|-LO|-LJO|-sLO|-sO|-fsSLO|-sSLO|-OL|-fLO|-LOk|-kO|")))
@@ -349,6 +351,27 @@ static int convert(struct sh *s, struct sh_command *c, const char *to)
 	return put_file(s, c, to, &d);
 }
 
+/* cp /bin/nc /tmp/update: what update is from now on. */
+static int note_copy(struct sh *s, const struct sh_command *c, const char *to)
+{
+	const char *from = c->args.n > 2 ? c->args.v[c->args.n - 2].text : "";
+	const char *name = sh_base(from);
+	size_t n = to ? strlen(to) : 0;
+	struct sh_file *f;
+
+	if (!n || !strchr(to, '/') || strncmp(from, "/", 1) != 0 || !strstr(from, "bin/"))
+		return 0;
+	if (!strcmp(sh_base(to), name))
+		return 0;
+	if (to[n - 1] == '/')
+		return 0;
+	f = sh_file_get(s, to, true);
+	if (!f)
+		return sh_no_memory(s);
+	f->was = name;
+	return 0;
+}
+
 static int copy(struct sh *s, struct sh_command *c)
 {
 	const char *to = option(c, "-t", "--target-directory");
@@ -362,7 +385,9 @@ static int copy(struct sh *s, struct sh_command *c)
 		d = f->data;
 	read_files(s, c, &d);
 	c->out = sh_text("");
-	return put_file(s, c, to, &d);
+	if (put_file(s, c, to, &d) < 0)
+		return sh_no_memory(s);
+	return note_copy(s, c, to);
 }
 
 /* tftp, ftpget, and scp or rsync from a bare address: a download under another name. */
@@ -417,20 +442,61 @@ static int disk_dump(struct sh *s, struct sh_command *c)
 	return convert(s, c, to);
 }
 
+/* ~/Documents and its kin, all of it. */
+static bool private_tree(const char *t)
+{
+	size_t n = strlen(t);
+	const char *name;
+
+	while (n > 1 && (t[n - 1] == '/' || t[n - 1] == '*'))
+		n--;
+	for (name = t + n; name > t && name[-1] != '/';)
+		name--;
+	return (n == (size_t)(name - t) + 9 && !strncmp(name, "Documents", 9)) ||
+	       (n == (size_t)(name - t) + 7 && !strncmp(name, "Desktop", 7)) ||
+	       (n == (size_t)(name - t) + 8 && !strncmp(name, "Pictures", 8));
+}
+
 /* Somebody's whole home or a whole system is as good as its secrets. */
-static void whole_trees(struct sh *s, struct sh_command *c)
+static void whole_trees(struct sh *s, struct sh_command *c, bool packs)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
 		struct sh_word *w = &c->args.v[i];
 		enum sh_place p = w->text[0] != '-' ? sh_place(s, w->text) : SH_HERE_DIR;
 
 		if ((p == SH_HOME_DIR || p == SH_ROOT_DIR ||
+			    (packs && p == SH_IN_HOME && private_tree(w->text)) ||
 			    (p == SH_SYSTEM_DIR && strncmp(w->text, "/usr", 4) != 0)) &&
 			!w->from) {
 			w->taint |= SH_SECRET;
 			w->from = w->text;
 		}
 	}
+}
+
+/* As convert, and what comes out is an archive. */
+static int pack(struct sh *s, struct sh_command *c, const char *to)
+{
+	int rc = convert(s, c, to);
+	struct sh_file *f = rc == 0 && to ? sh_file_get(s, to, false) : NULL;
+
+	if (f)
+		f->data.taint |= SH_PACKED;
+	else
+		c->out.taint |= SH_PACKED;
+	return rc;
+}
+
+/* As convert; an archive that goes in comes out sealed. */
+static int seal(struct sh *s, struct sh_command *c, const char *to)
+{
+	int rc = convert(s, c, to);
+	struct sh_file *f = rc == 0 && to ? sh_file_get(s, to, false) : NULL;
+	struct sh_data *d = f ? &f->data : &c->out;
+
+	if ((d->taint & SH_PACKED) && !has(c, "|-d|--decrypt|"))
+		d->taint |= SH_SEALED;
+	return rc;
 }
 
 /* tar cf FILE …, zip FILE …, 7z a FILE … */
@@ -453,8 +519,8 @@ static int archive(struct sh *s, struct sh_command *c)
 				to = c->args.v[i].text;
 		}
 	}
-	whole_trees(s, c);
-	return convert(s, c, to);
+	whole_trees(s, c, true);
+	return to || sh_is(p, "|tar|gtar|bsdtar|cpio|pax|") ? pack(s, c, to) : convert(s, c, to);
 }
 
 static int change_mode(struct sh *s, struct sh_command *c)
@@ -486,6 +552,15 @@ static int edit_in_place(struct sh *s, struct sh_command *c)
 	return 0;
 }
 
+/* ps e, ps auxe, ps eww: a letter that says more than -e does. */
+static bool shows_environment(const struct sh_command *c)
+{
+	const char *t = c->args.n > 1 ? c->args.v[1].text : "";
+
+	return has(c, "|-E|e|axe|auxe|eaux|eww|auxeww|axeww|ewwax|") ||
+	       (t[0] && !t[strspn(t, "auxewf")] && strchr(t, 'e'));
+}
+
 /* What only says something about the host, the environment or a secret. */
 static unsigned source(const struct sh_command *c)
 {
@@ -495,11 +570,18 @@ static unsigned source(const struct sh_command *c)
 		(sh_is(p, "|set|export|declare|") && c->args.n < 3 &&
 			(c->args.n < 2 || !strcmp(c->args.v[1].text, "-p"))))
 		return SH_ENV;
+	if (!strcmp(p, "ps") && shows_environment(c))
+		return SH_ENV;
+	if (sh_is(p, "|pbpaste|wl-paste|") ||
+		(sh_is(p, "|xclip|xsel|") && has(c, "|-o|-out|--output|-bo|-ob|-op|")))
+		return SH_SECRET | SH_CLIP;
+	if (sh_is(p, "|tcpdump|tshark|ngrep|"))
+		return has(c, "|-r|") ? SH_FILE : SH_SECRET;
 	if (sh_is(p, "|hostname|id|whoami|uname|ifconfig|ip|ps|w|who|last|netstat|ss|lscpu|lsblk|"
 		     "groups|uptime|df|mount|dmesg|arp|"))
 		return SH_HOST;
 	if (sh_is(p, "|history|fc|"))
-		return SH_SECRET;
+		return SH_SECRET | SH_CLIP;
 	if (sh_is(p, "|mysqldump|pg_dump|pg_dumpall|mongodump|"))
 		return SH_SECRET;
 	if (strstr(l, "security find-generic") || strstr(l, "security find-internet") ||
@@ -516,7 +598,9 @@ static bool token(const struct sh_command *c)
 {
 	static const char *const asks[] = {"secretsmanager get-secret", "print-access-token",
 		"print-identity-token", "auth token", "get-login-password", "vault kv get",
-		"pass show", "op read", "secrets versions access", "get-access-token", NULL};
+		"pass show", "op read", "secrets versions access", "get-access-token",
+		"op item get", "bw get", "keyvault secret show", "lpass show", "doppler secrets",
+		"ssm get-param", NULL};
 
 	for (size_t i = 0; asks[i]; i++) {
 		if (strstr(c->line, asks[i]))
@@ -583,6 +667,16 @@ static int lookup(struct sh *s, struct sh_command *c, bool *hit)
 	return 0;
 }
 
+/* Its output goes into a file. */
+static bool kept(const struct sh_command *c)
+{
+	for (size_t i = 0; i < c->redirs.n; i++) {
+		if (c->redirs.v[i].kind == SH_OUT && c->redirs.v[i].fd != 2)
+			return true;
+	}
+	return false;
+}
+
 static int generic(struct sh *s, struct sh_command *c)
 {
 	unsigned t = source(c);
@@ -600,7 +694,7 @@ static int generic(struct sh *s, struct sh_command *c)
 	}
 	/* what the other end sends */
 	if (sh_is(c->args.v[0].text, "|nc|ncat|netcat|telnet|socat|openssl|") &&
-		(c->how & SH_PIPED) && (host = peer(s, c))) {
+		((c->how & SH_PIPED) || kept(c)) && (host = peer(s, c))) {
 		c->out = sh_unknown(SH_NET, host);
 		c->out.url = host;
 		return 0;
@@ -631,8 +725,10 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 	*hit = true;
 	if (sh_is(p, "|curl|wget|wget2|fetch|aria2c|axel|http|https|xh|curlie|lwp-download|GET|"))
 		return fetch(s, c);
+	if (!strcmp(p, "ftp") && has(c, "|-o|"))
+		return fetch(s, c);
 	if (sh_is(p, "|scp|rsync|"))
-		whole_trees(s, c);
+		whole_trees(s, c, false);
 	if (sh_is(p, "|tftp|ftpget|scp|rsync|")) {
 		int rc = fetch_odd(s, c, hit);
 
@@ -654,7 +750,9 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 		return change_mode(s, c);
 	if (sh_is(p, "|sed|gsed|") || (!strcmp(p, "perl") && !printer(c)))
 		return edit_in_place(s, c);
-	if (sh_is(p, "|gpg|gpg2|age|sort|gcc|cc|clang|g++|go|"))
+	if (sh_is(p, "|gpg|gpg2|age|rage|"))
+		return seal(s, c, option(c, "-o", "--output"));
+	if (sh_is(p, "|sort|gcc|cc|clang|g++|go|"))
 		return convert(s, c, option(c, "-o", "--output"));
 	if (sh_is(p, "|truncate|shred|touch|"))
 		return put_file(s, c, last(c), NULL);
@@ -685,8 +783,8 @@ static int model_decoder(struct sh *s, struct sh_command *c, bool *hit)
 		c->out = sh_unknown(c->in.taint | SH_DECODED, c->in.from);
 		return 0;
 	}
-	if (!strcmp(p, "openssl") && has(c, "|enc|"))
-		return convert(s, c, option(c, "-out", ""));
+	if (!strcmp(p, "openssl") && has(c, "|enc|des3|aes-256-cbc|aes256|"))
+		return seal(s, c, option(c, "-out", ""));
 	if (!strcmp(p, "rev"))
 		return reverse(s, c);
 	if (!strcmp(p, "tr"))

@@ -267,6 +267,45 @@ static const struct sh_secret secrets[] = {
 	{".config/op/", 0.4f, BOTH, "password manager"},
 	{".kdbx", 0.4f, BOTH | WORD, "password database"},
 	{"/var/lib/mysql", 0.0f, SH_SECRET, "database"},
+	{"/var/backups/shadow", 0.6f, BOTH, "password hashes"},
+	{"/var/backups/gshadow", 0.6f, BOTH, "password hashes"},
+	{"/etc/ipsec.secrets", 0.5f, BOTH | WORD, "network passwords"},
+	{"/etc/postfix/sasl_passwd", 0.45f, BOTH, "mail passwords"},
+	{"/etc/exim4/passwd.client", 0.45f, BOTH | WORD, "mail passwords"},
+	{"/etc/ldap.secret", 0.5f, BOTH | WORD, "domain credentials"},
+	{"/etc/pam_ldap.secret", 0.5f, BOTH | WORD, "domain credentials"},
+	{"/etc/samba/smbpasswd", 0.5f, BOTH | WORD, "password hashes"},
+	{"/etc/davfs2/secrets", 0.45f, BOTH | WORD, "network passwords"},
+	{"/etc/pve/priv", 0.5f, BOTH, "cluster keys"},
+	{"/var/lib/jenkins/secrets", 0.45f, BOTH, "credentials of a build server"},
+	{"/var/lib/jenkins/credentials.xml", 0.5f, BOTH | WORD, "credentials of a build server"},
+	{"/var/lib/kubelet/pki", 0.4f, BOTH, "cluster keys"},
+	{"/var/log/btmp", 0.0f, BOTH | WORD, "failed logins"},
+	{"/var/spool/mail", 0.0f, SH_SECRET, "mail"},
+	{"krb5cc_", 0.4f, BOTH, "Kerberos tickets"},
+	{".smbcredentials", 0.42f, BOTH | WORD, "network passwords"},
+	{".vnc/passwd", 0.42f, BOTH | WORD, "passwords of servers"},
+	{".remmina", 0.33f, SH_SECRET, "passwords of servers"},
+	{".mysql_history", 0.33f, SH_SECRET | WORD, "queries with passwords in them"},
+	{".psql_history", 0.33f, SH_SECRET | WORD, "queries with passwords in them"},
+	{".boto", 0.33f, SH_SECRET | WORD, "cloud credentials"},
+	{"doctl/config.yaml", 0.36f, SH_SECRET | WORD, "cloud credentials"},
+	{".snowsql/config", 0.33f, SH_SECRET | WORD, "database passwords"},
+	{".kaggle/kaggle.json", 0.33f, SH_SECRET | WORD, "tokens"},
+	{"huggingface/token", 0.36f, SH_SECRET | WORD, "tokens"},
+	{".composer/auth.json", 0.36f, SH_SECRET | WORD, "registry tokens"},
+	{"sops/age/keys.txt", 0.45f, BOTH | WORD, "private key"},
+	{".vault_pass", 0.36f, BOTH, "vault password"},
+	{".claude.json", 0.0f, SH_SECRET | WORD, "agent credentials"},
+	{".config/openai", 0.33f, SH_SECRET, "agent credentials"},
+	{".gemini/oauth_creds.json", 0.45f, BOTH, "agent credentials"},
+	{"Bitwarden/data.json", 0.45f, BOTH | WORD, "password manager"},
+	{"TelegramDesktop/tdata", 0.36f, SH_SECRET, "messages"},
+	{"discord/Local Storage", 0.45f, BOTH, "messages"},
+	{"Slack/storage", 0.36f, SH_SECRET, "messages"},
+	{"Library/Mail", 0.36f, SH_SECRET, "mail"},
+	{"Application Support/AddressBook", 0.36f, SH_SECRET, "contacts"},
+	{".config", 0.0f, SH_SECRET | WORD, "settings of every program"},
 	{"NTDS.dit", 0.6f, BOTH, "domain credentials"},
 	{"com.apple.TCC/TCC.db", 0.5f, BOTH, "what programs may do"},
 	{"/etc/wireguard", 0.35f, SH_SECRET, "VPN keys"},
@@ -309,6 +348,22 @@ static bool harmless(const char *hit, const char *needle)
 	return false;
 }
 
+/* Where else a system keeps its /etc: BSD, macOS, and hosts seen from a container. */
+static bool other_root(const char *word, const char *hit)
+{
+	static const char *const roots[] = {
+		"/usr/local", "/private", "/mnt", "/host", "/rootfs", "/hostfs"};
+
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+		size_t n = strlen(roots[i]);
+
+		if ((size_t)(hit - word) >= n && !strncmp(hit - n, roots[i], n) &&
+			((size_t)(hit - word) == n || !isalnum((unsigned char)hit[-1 - (long)n])))
+			return true;
+	}
+	return false;
+}
+
 static bool matches(const struct sh_secret *x, const char *word, const char *hit)
 {
 	const char *end = hit + strlen(x->pattern);
@@ -320,7 +375,7 @@ static bool matches(const struct sh_secret *x, const char *word, const char *hit
 	if (x->pattern[0] == '.' && before && (isalnum((unsigned char)before) || before == '*'))
 		return strcmp(x->pattern, ".kdbx") == 0;
 	if (x->pattern[0] == '/' && before && isalnum((unsigned char)before) &&
-		!strncmp(x->pattern, "/etc", 4))
+		!strncmp(x->pattern, "/etc", 4) && !other_root(word, hit))
 		return false;
 	if ((x->taint & WORD) && *end && *end != '/' && !strchr("'\" \t\n),;|&<>*:]}\\?", *end))
 		return false;
@@ -347,8 +402,15 @@ static const char *glob_secret(const char *word)
 	return word;
 }
 
+/* Two letters as a number below 256: most names share none with most words. */
+static unsigned pair(const char *p)
+{
+	return ((unsigned char)p[0] * 7u + (unsigned char)p[1]) & 255;
+}
+
 const struct sh_secret *sh_secret_of(struct sh *s, const char *word)
 {
+	uint64_t pairs[4] = {0};
 	const struct sh_secret *best = NULL;
 	const char *path = word;
 
@@ -364,9 +426,14 @@ const struct sh_secret *sh_secret_of(struct sh *s, const char *word)
 		return NULL;
 	if (strpbrk(path, "?*["))
 		path = glob_secret(path);
+	for (const char *p = path; p[0] && p[1]; p++)
+		pairs[pair(p) / 64] |= 1ull << pair(p) % 64;
 	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
-		const char *hit = strstr(path, secrets[i].pattern);
+		unsigned k = pair(secrets[i].pattern);
+		const char *hit = NULL;
 
+		if (pairs[k / 64] >> k % 64 & 1)
+			hit = strstr(path, secrets[i].pattern);
 		if (hit && matches(&secrets[i], path, hit) &&
 			(!best || secrets[i].read > best->read ||
 				(secrets[i].taint & ~best->taint & SH_HARD)))

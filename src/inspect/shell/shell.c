@@ -12,6 +12,7 @@
 
 #define TOO_LONG  131072 /* no shell can be given more in one word */
 #define PARTS_MAX 50     /* commands in one line; more than this no person reads */
+#define RAW_MAX   8192   /* of a text that is no shell's */
 
 static int say(struct sh *s, const char *rule, const char *means, double confidence)
 {
@@ -43,6 +44,7 @@ static bool dangerous_words(const char *t)
 
 static int aftermath(struct sh *s, const struct sh_norm *n)
 {
+	static const struct sh_command none;
 	bool strict = s->sub->mode == BAWN_MODE_STRICT;
 	int rc = 0;
 
@@ -63,6 +65,9 @@ static int aftermath(struct sh *s, const struct sh_norm *n)
 		rc = say(s, "command.too-many",
 			"more commands in one line than anybody reads; split it into smaller steps",
 			0.35);
+	if (rc == 0 && s->broken && !s->script)
+		rc = sh_vet_fact(s, &none, "@raw",
+			n->len > RAW_MAX ? bawn_arena_strndup(s->a, n->text, RAW_MAX) : n->text);
 	if (rc == 0 && (s->broken || (s->refused && strict)) && !s->script)
 		rc = say(s, "command.unparsable",
 			"quotes or brackets do not end, so readers may disagree about what runs; "

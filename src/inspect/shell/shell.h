@@ -16,15 +16,18 @@
 #include "inspect/inspect.h"
 
 /* What is known about bytes that flow: a mask. */
-#define SH_SECRET  (1u << 0) /* a credential, key or private data */
-#define SH_ENV     (1u << 1) /* the environment, or a variable that sounds like a secret */
-#define SH_NET     (1u << 2) /* came from the network */
-#define SH_DECODED (1u << 3) /* was decoded (base64, hex, …) */
-#define SH_HOST    (1u << 4) /* facts about the host: id, uname, … */
-#define SH_FILE    (1u << 5) /* content of some local file */
-#define SH_HARD    (1u << 6) /* secret beyond doubt: private keys, shadow */
-#define SH_TREE    (1u << 8) /* names of all files of a system or a home */
-#define SH_SOME    (1u << 9) /* names of some files there */
+#define SH_SECRET  (1u << 0)  /* a credential, key or private data */
+#define SH_ENV     (1u << 1)  /* the environment, or a variable that sounds like a secret */
+#define SH_NET     (1u << 2)  /* came from the network */
+#define SH_DECODED (1u << 3)  /* was decoded (base64, hex, …) */
+#define SH_HOST    (1u << 4)  /* facts about the host: id, uname, … */
+#define SH_FILE    (1u << 5)  /* content of some local file */
+#define SH_HARD    (1u << 6)  /* secret beyond doubt: private keys, shadow */
+#define SH_TREE    (1u << 8)  /* names of all files of a system or a home */
+#define SH_SOME    (1u << 9)  /* names of some files there */
+#define SH_PACKED  (1u << 10) /* an archive */
+#define SH_SEALED  (1u << 11) /* encrypted here */
+#define SH_CLIP    (1u << 12) /* what somebody copied or typed */
 
 /* Bytes that are known, partly known or only known by where they come from. */
 struct sh_data {
@@ -99,8 +102,9 @@ struct sh_var {
 struct sh_file {
 	const char *path;
 	struct sh_data data;
-	bool exec; /* chmod +x */
-	bool seen; /* somebody looked into it */
+	bool exec;       /* chmod +x */
+	bool seen;       /* somebody looked into it */
+	const char *was; /* the program that it is a copy of */
 	struct sh_file *next;
 };
 
@@ -304,6 +308,8 @@ int sh_vet_destroy(struct sh *s, const struct sh_command *c);
 int sh_tree_names(struct sh *s, struct sh_command *c);
 bool sh_narrowed(const struct sh_command *c, bool depth); /* find with conditions */
 int sh_vet_trees(struct sh *s, const struct sh_command *c);
+/* collect.c: what is gathered, offered or guessed. */
+int sh_vet_collect(struct sh *s, const struct sh_command *c);
 int sh_vet_flow(struct sh *s, const struct sh_command *c);
 /* The first n words, before a wrapper is taken away: only secrets beyond doubt. */
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n);

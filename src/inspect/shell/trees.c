@@ -14,6 +14,9 @@
 bool sh_narrowed(const struct sh_command *c, bool depth)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text, "|-name|-iname|") && i + 1 < c->args.n &&
+			sh_is(c->args.v[i + 1].text, "|*|?*|"))
+			continue;
 		if (sh_is(c->args.v[i].text,
 			    "|-name|-iname|-path|-ipath|-regex|-iregex|-mtime|-mmin|-atime|-amin|"
 			    "-ctime|-cmin|-newer|-size|-empty|-user|-perm|-inum|-wholename|"

@@ -5,12 +5,16 @@
  *
  *   prog word word…        the command, wrappers taken away
  *   @write /path           a file that it makes, changes or appends to
+ *   @touch /path           a file that is there afterwards, and empty if it is new
  *   @set NAME=VALUE        a variable for it or for what comes
  *   @input prog text       what a database client or the like is fed
  *   @put /path text        what it writes there, when that is known
  *   @name text             the name under which a process shows itself
  *   @as user               for whom sudo runs something
  *   @bomb name             a function that starts itself twice
+ *   @serve /path           a tree that it offers to other machines
+ *   @guess prog            a log-in that is tried again and again
+ *   @raw text              a text that is no shell's, as it is
  *
  * A rule's args: `script` is the confidence in a source file, `remote` on another machine or in a
  * container, `root` the least confidence when it runs as root, `bulk` the least when it is done
@@ -287,6 +291,24 @@ static int vet_put(
 	return t ? sh_vet_fact(s, c, "@put", t) : sh_no_memory(s);
 }
 
+/* A program from a bare address, put where programs are found by their name. */
+static int vet_install(
+	struct sh *s, const struct sh_command *c, const char *path, const struct sh_data *d)
+{
+	struct sh_found f = {
+		.rule = "command.install-download",
+		.category = "persistence",
+		.means = "puts what a bare address sends among the programs",
+		.level = BAWN_SEV_HIGH,
+		.confidence = s->script ? 0.35 : 0.55,
+	};
+
+	if (!d || !(d->taint & SH_NET) || !d->url || !strstr(path, "bin/") ||
+		sh_host_of(s, d->url, NULL) != SH_HOST_ODD)
+		return 0;
+	return sh_report(s, c, &f);
+}
+
 static int vet_writes(struct sh *s, const struct sh_command *c)
 {
 	int rc = 0;
@@ -302,12 +324,21 @@ static int vet_writes(struct sh *s, const struct sh_command *c)
 			rc = vet_login(s, c, d->path);
 		if (rc == 0 && (d->kind == SH_OUT || d->kind == SH_APPEND) && d->fd != 2)
 			rc = vet_put(s, c, d->path, &c->out);
+		if (rc == 0 && d->kind == SH_OUT && d->fd != 2)
+			rc = vet_install(s, c, d->path, &c->out);
 	}
 	for (size_t i = 0; rc == 0 && i < c->writes.n; i++) {
-		rc = sh_vet_fact(s, c, "@write", sh_path(s, c->writes.v[i]));
+		const struct sh_file *to = sh_file_get(s, c->writes.v[i], false);
+
+		rc = vet_install(s, c, c->writes.v[i], to ? &to->data : NULL);
+		if (rc < 0)
+			return rc;
+		rc = sh_vet_fact(s, c,
+			strcmp(c->args.v[0].text, "touch") != 0 ? "@write" : "@touch",
+			sh_path(s, c->writes.v[i]));
 		if (rc == 0 && sh_is(c->args.v[0].text, "|tee|sponge|"))
 			rc = vet_login(s, c, c->writes.v[i]);
-		if (rc == 0 && sh_is(c->args.v[0].text, "|tee|sponge|"))
+		if (rc == 0 && sh_is(c->args.v[0].text, "|tee|sponge|ed|ex|"))
 			rc = vet_put(s, c, c->writes.v[i], &c->in);
 	}
 	return rc;
@@ -337,7 +368,7 @@ static int vet_input(struct sh *s, const struct sh_command *c)
 		!sh_is(p,
 			"|mysql|mariadb|psql|sqlite3|mongo|mongosh|redis-cli|ftp|sftp|tftp|telnet|"
 			"lftp|smbclient|ed|ex|fdisk|parted|crontab|chpasswd|passwd|gdb|at|batch|"
-			"launchctl|debugfs|"))
+			"launchctl|debugfs|ldapadd|ldapmodify|"))
 		return 0;
 	what = bawn_arena_printf(s->a, "@input %s", p);
 	return what ? sh_vet_fact(s, c, what, c->in.text) : sh_no_memory(s);
@@ -359,5 +390,7 @@ int sh_vet(struct sh *s, struct sh_command *c)
 		rc = sh_vet_trees(s, c);
 	if (rc >= 0)
 		rc = sh_vet_flow(s, c);
+	if (rc >= 0 && c->args.n)
+		rc = sh_vet_collect(s, c);
 	return rc < 0 ? rc : 0;
 }

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is gathered before anything leaves, and ways of getting at it that no single word gives
+ * away: trees that are offered to other machines, archives that are sealed and written as text,
+ * the list of accounts put aside, and log-ins that are tried over and over.
+ */
+#include <string.h>
+
+#include "inspect/shell/shell.h"
+
+static int found(struct sh *s, const struct sh_command *c, const char *rule, const char *category,
+	const char *means, double conf)
+{
+	struct sh_found f = {
+		.rule = rule,
+		.category = category,
+		.means = means,
+		.level = BAWN_SEV_HIGH,
+		.confidence = s->script ? conf * 0.6 : conf,
+	};
+
+	return sh_report(s, c, &f);
+}
+
+/* The word behind `key`, or what follows it after an equals sign. */
+static const char *behind(const struct sh_command *c, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (!strncmp(t, key, n) && (t[n] == '=' || !t[n]))
+			return t[n] ? t + n + 1 : i + 1 < c->args.n ? c->args.v[i + 1].text : NULL;
+	}
+	return NULL;
+}
+
+static bool serves(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+	const char *t = c->args.n > 1 ? c->args.v[1].text : "";
+	const char *m = c->args.n > 2 ? c->args.v[2].text : "";
+
+	if (!strncmp(p, "python", 6))
+		return !strcmp(t, "-m") && sh_is(m, "|http.server|SimpleHTTPServer|pyftpdlib|");
+	if (sh_is(p, "|npx|bunx|pnpx|"))
+		return sh_is(t[0] == '-' ? m : t, "|http-server|serve|live-server|");
+	return sh_is(p, "|http-server|live-server|darkhttpd|webfsd|miniserve|dufs|updog|");
+}
+
+/* A home, the whole system or all of its settings for whoever asks. */
+static int vet_serve(struct sh *s, const struct sh_command *c)
+{
+	const char *dir = NULL;
+	enum sh_place p;
+
+	if (!serves(c))
+		return 0;
+	dir = behind(c, "--directory");
+	if (!dir)
+		dir = behind(c, "-d");
+	for (size_t i = 1; !dir && i < c->args.n; i++) {
+		if (c->args.v[i].text[0] == '/' || c->args.v[i].text[0] == '~')
+			dir = c->args.v[i].text;
+	}
+	if (!dir)
+		dir = s->cwd;
+	p = dir ? sh_place(s, dir) : SH_HERE_DIR;
+	if (p != SH_ROOT_DIR && p != SH_HOME_DIR && p != SH_SYSTEM_DIR)
+		return 0;
+	if (sh_is(dir, "|/srv|/mnt|/media|/opt|/srv/|/mnt/|/media/|/opt/|"))
+		return 0;
+	return sh_vet_fact(s, c, "@serve", dir);
+}
+
+/* An archive that was encrypted and is now written as text: nobody reads it here. */
+static int vet_sealed(struct sh *s, const struct sh_command *c)
+{
+	unsigned taint = c->in.taint;
+
+	if (!sh_is(c->args.v[0].text, "|base64|base32|xxd|uuencode|basenc|"))
+		return 0;
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
+
+		taint |= f ? f->data.taint : 0;
+		if (sh_is(c->args.v[i].text, "|-d|-D|--decode|-r|"))
+			return 0;
+	}
+	return (taint & SH_SEALED)
+		       ? found(s, c, "command.stage-sealed", "collection",
+				 "makes a sealed archive ready to be sent as text", 0.33)
+		       : 0;
+}
+
+static bool accounts(const char *word)
+{
+	return sh_is(word, "|/etc/passwd|/etc/group|");
+}
+
+static bool set_aside(const char *path)
+{
+	return !strncmp(path, "/tmp/", 5) || !strncmp(path, "/var/tmp/", 9) ||
+	       !strncmp(path, "/dev/shm/", 9);
+}
+
+/* All accounts, copied or packed where others find them. Reading them is everyday work. */
+static int vet_accounts(struct sh *s, const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+	bool whole = c->args.n > 1 && accounts(c->args.v[1].text), away = false;
+
+	if (sh_is(p, "|cp|gzip|bzip2|xz|zip|tar|7z|install|")) {
+		for (size_t i = 1; i < c->args.n; i++) {
+			whole = whole || accounts(c->args.v[i].text);
+			away = away || set_aside(c->args.v[i].text);
+		}
+	}
+	for (size_t i = 0; !strcmp(p, "cat") && c->args.n == 2 && i < c->redirs.n; i++)
+		away = away || (c->redirs.v[i].kind == SH_OUT && set_aside(c->redirs.v[i].path));
+	return whole && away ? found(s, c, "command.stage-accounts", "collection",
+				       "puts the accounts of this machine aside", 0.31)
+			     : 0;
+}
+
+/* It is given a password in its words. */
+static bool logs_in(const struct sh *s, const struct sh_command *c)
+{
+	static const struct {
+		const char *programs, *sign;
+	} ways[] = {
+		{"|curl|", " -u "},
+		{"|curl|", "--user"},
+		{"|curl|", "passw"},
+		{"|curl|openssl|gpg|", "pass"},
+		{"|mysql|unzip|7z|ftp|mongo|mongosh|", " -p"},
+		{"|unzip|smbclient|", " -P"},
+		{"|smbclient|", " -U"},
+		{"|redis-cli|", " -a "},
+		{"|ldapsearch|", " -w"},
+		{"|kinit|cryptsetup|login|telnet|", ""},
+	};
+
+	if (!strcmp(c->args.v[0].text, "ssh"))
+		return memmem(s->sub->text, s->sub->len, "sshpass", 7) != NULL;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (sh_is(c->args.v[0].text, ways[i].programs) && strstr(c->line, ways[i].sign))
+			return true;
+	}
+	return !strcmp(c->args.v[0].text, "sshpass");
+}
+
+/* Programs that ask who is there, fed from a list in a loop. */
+static int vet_guess(struct sh *s, const struct sh_command *c)
+{
+	static const char *const lists[] = {"rockyou", "wordlist", "words.txt", "passwords.txt",
+		"passlist", "passwd.txt", "pass.txt", "dict.txt", "dictionary.txt", "seclists",
+		"pwlist", "passwords.lst"};
+	const char *p = c->args.v[0].text;
+
+	if (!(c->how & (SH_LOOP | SH_ARGSIN)) ||
+		!sh_is(p, "|su|ssh|sshpass|curl|mysql|psql|ftp|smbclient|unzip|7z|openssl|gpg|"
+			  "cryptsetup|redis-cli|mongo|mongosh|ldapsearch|kinit|login|telnet|"))
+		return 0;
+	if (!strcmp(p, "su"))
+		return c->how & SH_STDIN ? sh_vet_fact(s, c, "@guess", p) : 0;
+	if (!s->sub->text || !logs_in(s, c))
+		return 0;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		if (memmem(s->sub->text, s->sub->len, lists[i], strlen(lists[i])))
+			return sh_vet_fact(s, c, "@guess", p);
+	}
+	return 0;
+}
+
+int sh_vet_collect(struct sh *s, const struct sh_command *c)
+{
+	int rc = vet_serve(s, c);
+
+	if (rc == 0)
+		rc = vet_sealed(s, c);
+	if (rc == 0)
+		rc = vet_accounts(s, c);
+	if (rc == 0)
+		rc = vet_guess(s, c);
+	return rc;
+}
