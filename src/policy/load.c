@@ -15,6 +15,7 @@
 #include "policy/draft.h"
 #include "policy/entry.h"
 #include "policy/merge.h"
+#include "policy/named.h"
 #include "policy/read/rules.h"
 
 #define ADMIN_FILE     "/etc/bawn/policy.yaml"
@@ -254,6 +255,8 @@ int bawn_policy_load(struct bawn_arena *a, const struct bawn_policy_source *src,
 	r = set_defaults(&c, p);
 	if (r >= 0)
 		r = load_layers(&c, p, src);
+	if (r >= 0)
+		r = bawn_named_check(&c, p);
 	if (r >= 0 && bawn_policy_digest(p) < 0)
 		r = bawn_oom(&c);
 	if (r < 0)

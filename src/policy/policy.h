@@ -188,6 +188,10 @@ int bawn_policy_template(struct bawn_buf *out);
 /* Whether the value of a setting comes from this flag ("--image"). */
 bool bawn_policy_by_flag(const struct bawn_policy *p, const char *flag);
 
+/* Backends that may stand in for a named one (`sandbox.fallback`), one per line in their order. ""
+ * for none, and where a flag names the backend: that means this one. */
+const char *bawn_policy_fallback(const struct bawn_policy *p);
+
 /* The value of a setting with a free name ("tools.Bash.suspicious_threshold"), NULL if nobody set
  * it. */
 const char *bawn_policy_named(const struct bawn_policy *p, const char *key);

@@ -240,6 +240,22 @@ load common
 	[[ $stderr == "bawn: "*nosuch* ]]
 }
 
+@test "sandbox.fallback stands in for a backend that cannot be used, and says so" {
+	echo 'sandbox: {preferred: apple-container, fallback: [seatbelt, native]}' >../fallback.yaml
+	run --separate-stderr -0 bawn run --policy ../fallback.yaml --result ../r.json -- echo ran
+	[ "$output" = ran ]
+	[[ $stderr == *"backend 'native' stood in for 'apple-container'"* ]]
+	[ "$(jq -r '.backend, (.tried | keys | join(" "))' ../r.json | paste -sd' ')" = "native apple-container seatbelt" ]
+	run -0 bawn audit show --json
+	[[ $output == *'"tried":{"apple-container":'* ]]
+	run --separate-stderr -125 bawn run --policy ../fallback.yaml --backend apple-container -- touch ran
+	[ ! -e ran ]
+	echo 'sandbox: {preferred: apple-container, fallback: [seatbelt]}' >../fallback.yaml
+	run --separate-stderr -125 bawn run --policy ../fallback.yaml -- touch ran
+	[[ $stderr == *"no backend that the policy names will do"* ]]
+	[ ! -e ran ]
+}
+
 @test "nothing is left in the workspace" {
 	need_run
 	bawn run -- true
