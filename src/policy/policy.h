@@ -71,7 +71,7 @@ enum bawn_shellmode {
 #define BAWN_DEFAULT_DENY                                                                                                                             \
 	"~/.ssh,~/.aws,~/.gnupg,~/.kube,~/.docker,~/.azure,~/.config/gcloud,~/.config/gh,~/.netrc,"                                                   \
 	"~/.npmrc,~/.pypirc,~/.git-credentials,~/.local/share/keyrings,~/.password-store,~/.config/bawn,"                                             \
-	"~/.local/state/bawn,~/.local/share/bawn,~/.cache/bawn,/etc/shadow,/etc/shadow-,/etc/gshadow,/etc/gshadow-,"                                                \
+	"~/.local/state/bawn,~/.local/share/bawn,~/.cache/bawn,/etc/shadow,/etc/shadow-,/etc/gshadow,/etc/gshadow-,"                                  \
 	"/etc/sudoers,/etc/sudoers.d,/etc/ssl/private,/etc/ssh/ssh_host_rsa_key,/etc/ssh/ssh_host_ecdsa_key,/etc/ssh/ssh_host_ed25519_key,/etc/bawn," \
 	"/etc/security/opasswd,/etc/krb5.keytab"
 #define BAWN_DEFAULT_PROTECT                                                                    \
