@@ -42,6 +42,7 @@ static int make_plan(struct bawn_run *x, const struct bawn_backend *be)
 	struct bawn_result *r = x->r;
 	int e;
 
+	bawn_granted_forget(x->granted, r->plan);
 	o.secrets = bawn_granted_plan(x->granted, &o.n_secrets);
 	r->backend = be->name;
 	r->level = bawn_level_name(be->level);
