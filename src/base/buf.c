@@ -23,7 +23,12 @@ static bool reserve(struct bawn_buf *b, size_t more)
 		return true;
 	while (cap <= b->len + more)
 		cap *= 2;
-	p = realloc(b->data, cap);
+	p = b->wipe ? malloc(cap) : realloc(b->data, cap);
+	if (p && b->wipe && b->data) {
+		memcpy(p, b->data, b->len + 1);
+		explicit_bzero(b->data, b->cap);
+		free(b->data);
+	}
 	if (!p) {
 		b->failed = -ENOMEM;
 		return false;
@@ -161,6 +166,8 @@ void bawn_buf_escape(struct bawn_buf *b, const char *s, size_t len)
 
 void bawn_buf_done(struct bawn_buf *b)
 {
+	if (b->wipe && b->data)
+		explicit_bzero(b->data, b->cap);
 	free(b->data);
 	*b = (struct bawn_buf){0};
 }

@@ -17,6 +17,7 @@ struct bawn_buf {
 	size_t cap;
 	size_t max; /* 0 means BAWN_BUF_MAX */
 	int failed; /* 0, -ENOMEM or -E2BIG */
+	bool wipe; /* what it held is not left behind, neither when it grows nor when it is freed */
 };
 
 #define BAWN_BUF_MAX ((size_t)64 << 20)

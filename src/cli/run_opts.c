@@ -74,6 +74,8 @@ const struct cli_opt cli_policy_opts[] = {
 	SETTING("deny-exec", 0, "DIR", "@dir", "filesystem.deny_exec", "execute nothing from DIR"),
 	SETTING("protect", 0, "NAME", "@file", "filesystem.protect",
 		"keep NAME in the workspace as it is"),
+	SETTING("unprotect", 0, "NAME", "@file", "filesystem.unprotect",
+		"let it create and change NAME, which is protected"),
 	{.name = "net",
 		.kind = CLI_HANDLER,
 		.value = "MODE",

@@ -356,12 +356,15 @@ int bawn_inspector_stream(
 	r = ready(i, err);
 	if (r < 0)
 		return r;
+	i->out.wipe = i->out.wipe || o->secrets;
 	wire_put_stream(&i->out, o);
 	expect(i, 0);
 	i->start = i->end = o->like.base;
 	r = i->out.failed ? i->out.failed : push(i);
 	if (!r)
 		r = await(i, a, &w);
+	if (i->out.wipe && i->out.data)
+		explicit_bzero(i->out.data, i->out.cap); /* the child has the values now */
 	if (r < 0) {
 		(void)stop(i);
 		return bawn_fail(err, BAWN_ERR_INSPECT, r, "the inspector did not start a stream");

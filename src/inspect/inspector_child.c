@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -172,6 +173,10 @@ static void on_stream(struct child *c, struct bawn_arena *a, size_t len, struct 
 		(void)bawn_fail(&w->error, BAWN_ERR_INTERNAL, w->status, "a broken request");
 	else
 		w->status = bawn_stream_new(c->policy, &o, &c->stream, &w->error);
+	/* it knows them by now in a form of its own */
+	for (const char *const *v = o.secrets; v && *v; v++)
+		explicit_bzero((char *)(uintptr_t)*v, strlen(*v));
+	explicit_bzero(c->body, len);
 }
 
 static void on_data(

@@ -64,15 +64,15 @@ static int unknown(
 		"backend '%s' is not part of this build (it has %s)", name, known);
 }
 
-static int choose_named(const struct bawn_backend *(*at)(size_t), const struct bawn_policy *p,
-	struct bawn_choices *ret, struct bawn_error *err)
+static int add_named(const struct bawn_backend *(*at)(size_t), const struct bawn_policy *p,
+	const char *name, struct bawn_choices *ret, struct bawn_error *err)
 {
 	const struct bawn_backend *be = NULL;
 
-	for (size_t i = 0; (be = at(i)) && !bawn_backend_is(be, p->backend); i++)
+	for (size_t i = 0; (be = at(i)) && !bawn_backend_is(be, name); i++)
 		;
 	if (!be)
-		return unknown(at, p->backend, err);
+		return unknown(at, name, err);
 	/* at level process the receipt decides; above it, only a backend of that level will do */
 	if (ret->level > BAWN_LEVEL_PROCESS && be->level < ret->level)
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
@@ -86,9 +86,40 @@ static int choose_named(const struct bawn_backend *(*at)(size_t), const struct b
 		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"backend '%s' has no use for the image '%s' (--image); docker, podman and gvisor have; nothing was run",
 			be->name, p->docker_image);
-	ret->v[ret->n++] = be;
+	for (size_t i = 0; i < ret->n; i++)
+		if (ret->v[i] == be)
+			return 0;
+	if (ret->n < BAWN_CHOICES_MAX)
+		ret->v[ret->n++] = be;
+	return 0;
+}
+
+/*
+ * The one that is named, and after it those that may stand in for it, as far as they are of the
+ * level that is asked for and part of this build.
+ */
+static int choose_named(const struct bawn_backend *(*at)(size_t), const struct bawn_policy *p,
+	struct bawn_choices *ret, struct bawn_error *err)
+{
+	const char *next = bawn_policy_fallback(p);
+	int r = add_named(at, p, p->backend, ret, err);
+
+	if (r < 0)
+		return r;
+	while (*next) {
+		char name[32];
+		size_t n = strcspn(next, "\n");
+
+		if (n < sizeof(name)) {
+			memcpy(name, next, n);
+			name[n] = '\0';
+			(void)add_named(at, p, name, ret, NULL);
+		}
+		next += n + (next[n] == '\n');
+	}
 	ret->named = true;
-	ret->reason = "named by the policy";
+	ret->reason = ret->n > 1 ? "named by the policy, with others to fall back to"
+				 : "named by the policy";
 	return 0;
 }
 

@@ -3,9 +3,9 @@
 
 /*
  * Which backends may carry out a call, in the order in which they are to be tried. A named one is
- * the only one. Else those of the level that is asked for, strongest first, and after them those of
- * the next higher levels; with `prefer: strongest` all of that level and above, strongest first.
- * Never one of a lower level.
+ * the only one, unless the policy that names it has `sandbox.fallback`. Else those of the level
+ * that is asked for, strongest first, and after them those of the next higher levels; with `prefer:
+ * strongest` all of that level and above, strongest first. Never one of a lower level.
  */
 
 #include "backend/backend.h"

@@ -268,6 +268,7 @@ int bawn_pipeline_run(
 	x.vetting = bawn_vetting_drop(x.vetting);
 	bawn_stdio_done(&x.stdio);
 	x.door = bawn_door_free(x.door);
+	bawn_granted_forget(x.granted, ret->plan);
 	x.granted = bawn_granted_free(x.granted);
 	(void)bawn_audit_free(x.audit);
 	return e;

@@ -31,11 +31,32 @@ struct bawn_granted {
 	const char **values;
 };
 
+/* Copies for what enters the sandbox lie in the arena, which outlives the run. */
+static void forget_copy(const char *text)
+{
+	explicit_bzero((char *)(uintptr_t)text, strlen(text));
+}
+
 struct bawn_granted *bawn_granted_free(struct bawn_granted *g)
 {
-	for (size_t i = 0; g && i < g->n; i++)
+	for (size_t i = 0; g && i < g->n; i++) {
+		if (g->plan && g->plan[i].text && g->v[i].value)
+			forget_copy(g->plan[i].text);
 		g->v[i].value = bawn_locked_free(g->v[i].value);
+	}
 	return NULL;
+}
+
+void bawn_granted_forget(const struct bawn_granted *g, const struct bawn_plan *plan)
+{
+	for (size_t i = 0; g && plan && i < g->n; i++) {
+		const char *env = g->v[i].env;
+		size_t n = strlen(env);
+
+		for (const char *const *e = plan->envp; e && *e; e++)
+			if (!strncmp(*e, env, n) && (*e)[n] == '=')
+				forget_copy(*e + n + 1);
+	}
 }
 
 static int out_of_memory(struct bawn_error *err)

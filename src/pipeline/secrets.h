@@ -21,6 +21,8 @@ int bawn_granted_make(struct bawn_arena *a, const struct bawn_policy *p,
 	const struct bawn_secrets_input *in, bool values, struct bawn_granted **ret,
 	struct bawn_error *err);
 struct bawn_granted *bawn_granted_free(struct bawn_granted *g); /* wipes; NULL is fine */
+/* Wipe the values in the environment of a plan that nobody will use any more. */
+void bawn_granted_forget(const struct bawn_granted *g, const struct bawn_plan *plan);
 
 /* For the plan. */
 const struct bawn_plan_secret *bawn_granted_plan(const struct bawn_granted *g, size_t *ret_n);

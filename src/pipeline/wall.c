@@ -42,6 +42,7 @@ static int make_plan(struct bawn_run *x, const struct bawn_backend *be)
 	struct bawn_result *r = x->r;
 	int e;
 
+	bawn_granted_forget(x->granted, r->plan);
 	o.secrets = bawn_granted_plan(x->granted, &o.n_secrets);
 	r->backend = be->name;
 	r->level = bawn_level_name(be->level);
@@ -173,7 +174,7 @@ static void note_tried(struct bawn_run *x, const struct bawn_backend *be)
 }
 
 /* None would do: the first one's reason, and who else was asked. */
-static void combine_reasons(struct bawn_result *r, enum bawn_level level)
+static void combine_reasons(struct bawn_result *r, const struct bawn_choices *c)
 {
 	char others[160] = "";
 	size_t n = 0;
@@ -184,8 +185,10 @@ static void combine_reasons(struct bawn_result *r, enum bawn_level level)
 		n += (size_t)snprintf(others + n, sizeof(others) - n, "%s'%s'", i > 1 ? ", " : "",
 			r->tried[i].backend);
 	(void)bawn_fail(&r->error, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
-		"no backend of level '%s' or above will do: backend '%s' %.200s; nor can %s",
-		bawn_level_name(level), r->tried[0].backend, r->tried[0].why, others);
+		"no backend %s%s%s will do: backend '%s' %.200s; nor can %s",
+		c->named ? "that the policy names" : "of level '",
+		c->named ? "" : bawn_level_name(c->level), c->named ? "" : "' or above",
+		r->tried[0].backend, r->tried[0].why, others);
 }
 
 /* Why this one, when it was not the first. */
@@ -354,12 +357,15 @@ int bawn_run_wall(struct bawn_run *x)
 		return e;
 	e = try_all(x, c);
 	if (e < 0 && r->error.kind == BAWN_ERR_UNSUPPORTED)
-		combine_reasons(r, c->level);
+		combine_reasons(r, c);
 	if (e < 0)
 		return e;
 	forget_tried(r);
 	if (r->n_tried)
 		r->reason = reason_of(x, c);
+	if (r->n_tried && c->named)
+		bawn_run_note(r, bawn_arena_printf(x->a, "backend '%s' stood in for '%s': %.300s",
+					 r->backend, r->tried[0].backend, r->tried[0].why));
 	r->error = (struct bawn_error){0};
 	return 0;
 }

@@ -23,8 +23,9 @@ struct plan_builder {
 	const char *backend;      /* its name */
 	const char *home;         /* as the command sees it */
 	bool workspace_writable;
-	bool ours;      /* what is being protected is released by no grant */
-	bool container; /* for a container engine */
+	bool ours;          /* what is being protected is released by no grant */
+	enum bawn_layer by; /* who protects it: no weaker layer's grant releases it */
+	bool container;     /* for a container engine */
 };
 
 /* mounts.c */

@@ -93,11 +93,6 @@ int plan_make_container(struct plan_builder *b, struct bawn_error *err)
 
 	if (!b->container)
 		return 0;
-	if (strcmp(b->p->docker_network, "none") != 0)
-		return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
-			"enforcement.docker.network: '%s' would lead around every rule; only 'none' can be: "
-			"what is to be reached is network.mode's business",
-			b->p->docker_network);
 	for (size_t i = 0; r >= 0 && i < b->p->n_mounts; i++)
 		r = add_mount(b, &b->p->mounts[i], err);
 	return r;

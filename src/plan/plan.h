@@ -36,7 +36,8 @@ struct bawn_mount {
 	bool pin;      /* BAWN_MNT_RW over itself only so that it cannot be renamed away */
 	const char *src;
 	const char *dst;
-	const char *rule; /* the setting behind it, for people */
+	const char *rule;    /* the setting behind it, for people */
+	const char *release; /* of a protected path: the option that would allow it, or NULL */
 };
 
 /*
@@ -46,7 +47,8 @@ struct bawn_mount {
 struct bawn_guard {
 	const char *dir;
 	const char *name;
-	const char *rule; /* the protected path, for messages */
+	const char *rule;    /* the protected path, for messages */
+	const char *release; /* the option that would allow it; NULL if none does */
 };
 
 struct bawn_limits {

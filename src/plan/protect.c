@@ -17,25 +17,46 @@
 
 #define LINKS_MAX 40 /* as the kernel */
 
+/* May somebody of this layer release what is being protected? */
+static bool may_release(const struct plan_builder *b, const struct bawn_item *it)
+{
+	return b->by == BAWN_LAYER_DEFAULT || it->from.layer <= b->by;
+}
+
 static bool is_released(const struct plan_builder *b, const char *path)
 {
 	for (size_t i = 0; i < b->p->fs_unprotect.n; i++) {
 		const char *p = bawn_path_join(b->a, b->c->workspace, b->p->fs_unprotect.v[i].text);
 
-		if (p && bawn_path_under(path, p))
+		if (p && bawn_path_under(path, p) && may_release(b, &b->p->fs_unprotect.v[i]))
 			return true;
 	}
 	/* an explicit grant by somebody who may give it; a repository's own file may not */
 	for (size_t i = 0; i < b->p->fs_write.n; i++) {
 		const struct bawn_item *it = &b->p->fs_write.v[i];
 
-		if (it->from.layer != BAWN_LAYER_WORKSPACE &&
+		if (it->from.layer != BAWN_LAYER_WORKSPACE && may_release(b, it) &&
 			strcmp(it->text, b->c->workspace) != 0 &&
 			bawn_path_under(it->text, b->c->workspace) &&
 			bawn_path_under(path, it->text))
 			return true;
 	}
 	return false;
+}
+
+/*
+ * The option that would release `path`, NULL if none does: what a weaker layer, as an option is,
+ * may not release, and what lies outside the workspace.
+ */
+static const char *release_of(const struct plan_builder *b, const char *path, bool exists)
+{
+	const char *ws = b->c->workspace;
+	size_t n = strcmp(ws, "/") != 0 ? strlen(ws) : 0;
+
+	if (b->ours || !bawn_path_under(path, ws) || !path[n] ||
+		(b->by != BAWN_LAYER_DEFAULT && b->by < BAWN_LAYER_OPERATOR))
+		return NULL;
+	return bawn_arena_printf(b->a, "%s %s", exists ? "--rw" : "--unprotect", path + n + 1);
 }
 
 static bool has_mount(const struct plan_builder *b, const char *dst)
@@ -63,6 +84,7 @@ static int guard(struct plan_builder *b, const char *dir, const char *name, cons
 	struct bawn_error *err)
 {
 	struct bawn_guard *g;
+	const char *path;
 
 	for (size_t i = 0; i < b->plan->n_guards; i++)
 		if (!strcmp(b->plan->guards[i].dir, dir) && !strcmp(b->plan->guards[i].name, name))
@@ -70,14 +92,39 @@ static int guard(struct plan_builder *b, const char *dir, const char *name, cons
 	g = bawn_grow(b->a, &b->plan->guards, &b->plan->n_guards, &b->guards_cap);
 	if (!g)
 		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
-	*g = (struct bawn_guard){.dir = dir, .name = name, .rule = rule};
+	path = bawn_path_join(b->a, dir, name);
+	if (!path)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	*g = (struct bawn_guard){
+		.dir = dir, .name = name, .rule = rule, .release = release_of(b, path, false)};
 	return 0;
+}
+
+/* A grant that cannot release what is being protected: it is read-only after all. */
+static bool is_void(const struct plan_builder *b, const struct bawn_mount *m)
+{
+	bool is = b->ours || b->by != BAWN_LAYER_DEFAULT;
+
+	for (size_t i = 0; is && !b->ours && i < b->p->fs_write.n; i++)
+		if (!strcmp(b->p->fs_write.v[i].text, m->dst) &&
+			may_release(b, &b->p->fs_write.v[i]))
+			is = false;
+	return is && m->kind == BAWN_MNT_RW && !m->pin;
 }
 
 static int keep(struct plan_builder *b, const char *path, const char *rule, struct bawn_error *err)
 {
 	if (bawn_strlist_add(b->a, &b->protect, path) < 0)
 		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < b->plan->n_mounts; i++) {
+		struct bawn_mount *m = &b->plan->mounts[i];
+
+		if (!bawn_path_under(m->dst, path) || !is_void(b, m))
+			continue;
+		m->kind = BAWN_MNT_RO;
+		m->protect = true;
+		m->rule = rule;
+	}
 	if (has_mount(b, path))
 		return 0;
 	return plan_add_mount(b,
@@ -85,7 +132,8 @@ static int keep(struct plan_builder *b, const char *path, const char *rule, stru
 			.protect = true,
 			.src = path,
 			.dst = path,
-			.rule = rule},
+			.rule = rule,
+			.release = release_of(b, path, true)},
 		err);
 }
 
@@ -204,8 +252,10 @@ static int protect_step(
 {
 	const char *root = root_of(b, *path);
 
-	if ((!b->ours && is_released(b, *path)) || !root || !strcmp(root, *path))
+	if ((!b->ours && is_released(b, *path)) || !root)
 		return 0;
+	if (!strcmp(root, *path)) /* granted by name: what is ours is not there to be granted */
+		return b->ours ? keep(b, *path, rule, err) : 0;
 	return protect_path(b, root, *path, rule, path, err);
 }
 
@@ -320,9 +370,11 @@ int plan_make_protect(struct plan_builder *b, struct bawn_error *err)
 		const char *name = b->p->fs_protect.v[i].text;
 		const char *path = bawn_path_join(b->a, b->c->workspace, name);
 
+		b->by = b->p->fs_protect.v[i].from.layer;
 		r = path ? protect_one(b, path, name, err)
 			 : bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
 	}
+	b->by = BAWN_LAYER_DEFAULT;
 	for (size_t i = 0; r == 0 && i < b->git.protect.n; i++)
 		r = protect_one(b, b->git.protect.v[i], "git configuration", err);
 	if (r == 0)

@@ -180,7 +180,7 @@ static void pass_ended(struct pass *p, const char *const **list)
 static void pass_mounts(struct pass *p, struct bawn_plan *plan)
 {
 	void *made = NULL;
-	size_t n = pass_count(p, plan->n_mounts, 20, sizeof(struct bawn_mount), &made);
+	size_t n = pass_count(p, plan->n_mounts, 24, sizeof(struct bawn_mount), &made);
 
 	if (!p->out) {
 		plan->mounts = made;
@@ -197,6 +197,7 @@ static void pass_mounts(struct pass *p, struct bawn_plan *plan)
 		pass_str(p, &m.src);
 		pass_text(p, &m.dst);
 		pass_str(p, &m.rule);
+		pass_str(p, &m.release);
 		if (!p->out)
 			plan->mounts[i] = m;
 	}
@@ -205,7 +206,7 @@ static void pass_mounts(struct pass *p, struct bawn_plan *plan)
 static void pass_guards(struct pass *p, struct bawn_plan *plan)
 {
 	void *made = NULL;
-	size_t n = pass_count(p, plan->n_guards, 12, sizeof(struct bawn_guard), &made);
+	size_t n = pass_count(p, plan->n_guards, 16, sizeof(struct bawn_guard), &made);
 
 	if (!p->out) {
 		plan->guards = made;
@@ -215,6 +216,7 @@ static void pass_guards(struct pass *p, struct bawn_plan *plan)
 		pass_text(p, &plan->guards[i].dir);
 		pass_text(p, &plan->guards[i].name);
 		pass_str(p, &plan->guards[i].rule);
+		pass_str(p, &plan->guards[i].release);
 	}
 }
 

@@ -14,7 +14,20 @@
 static const char *const backends[] = {"auto", "native", "landlock", "bwrap", "nsjail", "chroot",
 	"docker", "podman", "apple-container", "gvisor", "firecracker", "qemu", "wasm", "seatbelt",
 	"path", "noop", NULL};
-static const char *const injections[] = {"host-boundary", "environment", "file-mount", NULL};
+
+/* Texts that are one of a few words, or the default. */
+static const struct {
+	size_t field;
+	const char *words[4];
+	const char *expected;
+} worded[] = {
+	{BAWN_F_sec_injection, {"host-boundary", "environment", "file-mount"},
+		"one of host-boundary, environment, file-mount"},
+	{BAWN_F_sec_encryption, {"aes-256-gcm"}, "aes-256-gcm"},
+	{BAWN_F_gvisor_engine, {"auto", "direct", "docker"}, "one of auto, direct, docker"},
+	{BAWN_F_docker_network, {"none"},
+		"none: any other would lead around every rule; what is to be reached is network.mode's business"},
+};
 
 /* Other people's words for a backend. */
 static const struct {
@@ -95,6 +108,21 @@ static int set_u64(const struct bawn_context *c, struct bawn_draft *d, const str
 	return 0;
 }
 
+static int set_bool(const struct bawn_context *c, struct bawn_draft *d, const struct bawn_field *f,
+	const char *text, bool quoted, const struct bawn_origin *from)
+{
+	bool *v = bawn_member_mut(&d->v, f);
+
+	if (quoted || bawn_value_bool(text, v) < 0)
+		return bawn_bad(c, from, -EINVAL, "bad value '%s' for '%s', expected true or false",
+			bawn_quote(c->a, text), f->key);
+	if (bawn_field_index(f) == BAWN_F_ssrf_pinning && !*v)
+		return bawn_bad(c, from, -EINVAL,
+			"'%s' cannot be turned off: no address is dialled but the one that was checked; leave it out",
+			f->key);
+	return 0;
+}
+
 static int set_enum(const struct bawn_context *c, struct bawn_draft *d, const struct bawn_field *f,
 	const char *text, const struct bawn_origin *from)
 {
@@ -135,13 +163,11 @@ static int set_str(const struct bawn_context *c, struct bawn_draft *d, const str
 		return bawn_bad(c, from, -EINVAL,
 			"unknown backend '%s', expected auto, native, bwrap, docker, podman, gvisor, firecracker, …",
 			bawn_quote(c->a, text));
-	if (i == BAWN_F_sec_injection && *text && !is_one_of(injections, text))
-		return bawn_bad(c, from, -EINVAL,
-			"bad value '%s' for '%s', expected one of host-boundary, environment, file-mount",
-			bawn_quote(c->a, text), f->key);
-	if (i == BAWN_F_sec_encryption && *text && strcmp(text, "aes-256-gcm") != 0)
-		return bawn_bad(c, from, -EINVAL, "bad value '%s' for '%s', expected aes-256-gcm",
-			bawn_quote(c->a, text), f->key);
+	for (size_t k = 0; k < sizeof(worded) / sizeof(worded[0]); k++)
+		if (i == worded[k].field && strcmp(text, f->def_text) != 0 &&
+			!is_one_of(worded[k].words, text))
+			return bawn_bad(c, from, -EINVAL, "bad value '%s' for '%s', expected %s",
+				bawn_quote(c->a, text), f->key, worded[k].expected);
 	if (i == BAWN_F_sec_key_file && key_path(c, &text, from) < 0)
 		return -EINVAL;
 	*(const char **)bawn_member_mut(&d->v, f) = text;
@@ -155,11 +181,7 @@ static int set_scalar(const struct bawn_context *c, struct bawn_draft *d,
 
 	switch (f->kind) {
 	case BAWN_KIND_BOOL:
-		if (quoted || bawn_value_bool(text, (bool *)bawn_member_mut(&d->v, f)) < 0)
-			return bawn_bad(c, from, -EINVAL,
-				"bad value '%s' for '%s', expected true or false",
-				bawn_quote(c->a, text), f->key);
-		return 0;
+		return set_bool(c, d, f, text, quoted, from);
 	case BAWN_KIND_U64:
 		return set_u64(c, d, f, text, from);
 	case BAWN_KIND_REAL:

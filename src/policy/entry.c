@@ -17,8 +17,7 @@
 #include "base/control.h"
 #include "base/path.h"
 
-/* `text` with * ? [ made literal by a class of one, for use in front of a pattern. */
-static const char *glob_escape(struct bawn_arena *a, const char *text)
+const char *bawn_entry_literal(struct bawn_arena *a, const char *text)
 {
 	size_t n = 0;
 	char *out;
@@ -71,7 +70,7 @@ static int expand_variables(const struct bawn_context *c, const char *raw,
 			return bawn_bad(c, from, -EINVAL, "'%s' expands to a path with '${' in it",
 				bawn_quote(c->a, raw));
 		if (pattern)
-			value = glob_escape(c->a, value);
+			value = bawn_entry_literal(c->a, value);
 		text = value ? bawn_arena_printf(
 				       c->a, "%.*s%s%s", (int)(start - text), text, value, end + 1)
 			     : NULL;
@@ -96,7 +95,7 @@ static int expand(const struct bawn_context *c, const char *raw, const struct ba
 			c, from, -EINVAL, "'%s': only ~ and ~/ are known", bawn_quote(c->a, raw));
 	if (!c->home)
 		return 1;
-	home = pattern ? glob_escape(c->a, c->home) : c->home;
+	home = pattern ? bawn_entry_literal(c->a, c->home) : c->home;
 	*ret = home ? bawn_arena_printf(c->a, "%s%s", home, raw + 1) : NULL;
 	return *ret ? 0 : bawn_oom(c);
 }
@@ -210,7 +209,7 @@ static int glob_text(const struct bawn_context *c, struct bawn_item *item)
 		return bawn_bad(c, &item->from, -EINVAL, "'%s': write the path without '..'",
 			bawn_quote(c->a, item->raw));
 	if (*text != '/') {
-		below = glob_escape(c->a, c->workspace);
+		below = bawn_entry_literal(c->a, c->workspace);
 		text = below ? bawn_arena_printf(
 				       c->a, "%s/%s%s", below, is_bare(text) ? "**/" : "", text)
 			     : NULL;

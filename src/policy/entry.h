@@ -15,6 +15,8 @@ int bawn_entry_default(
 /* A path with ~ and ${…} expanded, relative ones put below the workspace; must exist. */
 int bawn_entry_path(const struct bawn_context *c, const char *raw, const struct bawn_origin *from,
 	const char **ret);
+/* `text` with * ? [ made literal by a class of one, for use in front of a pattern. */
+const char *bawn_entry_literal(struct bawn_arena *a, const char *text);
 /* Check a regular expression. */
 int bawn_entry_regex(const struct bawn_context *c, const char *raw, const struct bawn_origin *from);
 /* True if a rule about hosts lies inside another: a.example.org in *.example.org, host:443 in host.

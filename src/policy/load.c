@@ -15,6 +15,7 @@
 #include "policy/draft.h"
 #include "policy/entry.h"
 #include "policy/merge.h"
+#include "policy/named.h"
 #include "policy/read/rules.h"
 
 #define ADMIN_FILE     "/etc/bawn/policy.yaml"
@@ -44,6 +45,43 @@ static int default_list(
 	return 0;
 }
 
+static bool stands(const struct bawn_items *l, const char *text)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->v[i].text, text))
+			return true;
+	return false;
+}
+
+/* Our own places where the environment puts them: the built-in list has only the usual ones. */
+static int deny_own_places(const struct bawn_context *c, struct bawn_policy *p)
+{
+	static const char *const names[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *top = getenv(names[i]); /* NOLINT(concurrency-mt-unsafe): no threads */
+		struct bawn_item item = {0}, *slot;
+		const char *real;
+
+		if (!top || *top != '/')
+			continue;
+		if (bawn_path_resolve(c->a, top, &real) < 0)
+			real = bawn_path_clean(c->a, top);
+		if (real)
+			real = bawn_entry_literal(c->a, real);
+		item.raw = item.text = real ? bawn_path_join(c->a, real, "bawn") : NULL;
+		if (!item.text)
+			return bawn_oom(c);
+		if (stands(&p->fs_deny, item.text))
+			continue;
+		slot = bawn_grow(c->a, &p->fs_deny.v, &p->fs_deny.n, &p->fs_deny.cap);
+		if (!slot)
+			return bawn_oom(c);
+		*slot = item;
+	}
+	return 0;
+}
+
 static int set_defaults(const struct bawn_context *c, struct bawn_policy *p)
 {
 	bawn_defaults_scalar(p);
@@ -59,7 +97,7 @@ static int set_defaults(const struct bawn_context *c, struct bawn_policy *p)
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return deny_own_places(c, p);
 }
 
 /* Who may have written the file. */
@@ -254,6 +292,8 @@ int bawn_policy_load(struct bawn_arena *a, const struct bawn_policy_source *src,
 	r = set_defaults(&c, p);
 	if (r >= 0)
 		r = load_layers(&c, p, src);
+	if (r >= 0)
+		r = bawn_named_check(&c, p);
 	if (r >= 0 && bawn_policy_digest(p) < 0)
 		r = bawn_oom(&c);
 	if (r < 0)

@@ -199,8 +199,11 @@ static int add_items(
 		struct bawn_item *slot;
 		bool twin = false;
 
-		for (size_t j = 0; j < old && !twin; j++)
+		for (size_t j = 0; j < old && !twin; j++) {
 			twin = !strcmp(to->v[j].text, from->v[i].text);
+			if (twin && to->v[j].from.layer == BAWN_LAYER_DEFAULT)
+				to->v[j].from = from->v[i].from; /* who says so stands behind it */
+		}
 		if (twin)
 			continue;
 		slot = bawn_grow(c->a, &to->v, &to->n, &to->cap);
@@ -208,6 +211,23 @@ static int add_items(
 			return bawn_oom(c);
 		*slot = from->v[i];
 	}
+	return 0;
+}
+
+/* Names that a stronger layer protects are not for this one to release. */
+static int check_unprotect(const struct bawn_context *c, const struct bawn_policy *p,
+	const struct bawn_field *f, const struct bawn_items *new)
+{
+	for (size_t i = 0; i < new->n; i++)
+		for (size_t k = 0; k < p->fs_protect.n; k++) {
+			const struct bawn_item *kept = &p->fs_protect.v[k];
+
+			if (kept->from.layer != BAWN_LAYER_DEFAULT && kept->from.layer < c->layer &&
+				(bawn_path_under(new->v[i].text, kept->text) ||
+					bawn_path_under(kept->text, new->v[i].text)))
+				return bawn_widens(c, &new->v[i].from, f->key, new->v[i].raw,
+					&kept->from, NULL);
+		}
 	return 0;
 }
 
@@ -225,6 +245,8 @@ static int merge_list(const struct bawn_context *c, struct bawn_policy *p,
 			if (!item_within(c, p, f, &new->v[i]))
 				return bawn_widens(
 					c, &new->v[i].from, f->key, new->v[i].raw, from, NULL);
+	if (bawn_field_index(f) == BAWN_F_fs_unprotect && check_unprotect(c, p, f, new) < 0)
+		return -EPERM;
 	if (free_to_set || to->n != new->n || f->tighter == BAWN_TIGHTER_UNION)
 		*from = m->from;
 	/* a file says what the list is, a flag adds to it */

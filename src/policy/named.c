@@ -13,9 +13,10 @@
 #include "policy/entry.h"
 #include "policy/value.h"
 
-#define ACTIONS "allow,log,constrain,block"
-#define LEAKS   "secrets.leak_detection.actions."
-#define KEY_MAX 256
+#define ACTIONS  "allow,log,constrain,block"
+#define LEAKS    "secrets.leak_detection.actions."
+#define KEY_MAX  256
+#define FALLBACK "sandbox.fallback"
 
 static const struct bawn_named table[] = {
 	{"tools.*.suspicious_threshold", BAWN_NAMED_REAL, .base = BAWN_F_thr_suspicious},
@@ -31,7 +32,7 @@ static const struct bawn_named table[] = {
 	{"enforcement.suspicious.*.filesystem_writable", BAWN_NAMED_PATHS},
 	{"enforcement.suspicious.*.filesystem_readable", BAWN_NAMED_PATHS},
 	{"enforcement.suspicious.*.network_allow", BAWN_NAMED_HOSTS},
-	{"sandbox.fallback", BAWN_NAMED_BACKENDS},
+	{FALLBACK, BAWN_NAMED_BACKENDS},
 	{"rules.*.pattern", BAWN_NAMED_REGEX, .adds = true},
 	{"rules.*.level", BAWN_NAMED_WORD, "none,low,medium,high,critical", .adds = true},
 	{"rules.*.confidence", BAWN_NAMED_CONFIDENCE, .adds = true},
@@ -107,6 +108,8 @@ static int entry_text(const struct bawn_context *c, const struct bawn_named *n, 
 	}
 	if (bawn_backend_word(raw, ret) < 0)
 		return bawn_bad(c, from, -EINVAL, "unknown backend '%s'", bawn_quote(c->a, raw));
+	if (n->kind == BAWN_NAMED_BACKENDS && !strcmp(*ret, "auto"))
+		return bawn_bad(c, from, -EINVAL, "'auto' is no backend to fall back to, name one");
 	return 0;
 }
 
@@ -258,10 +261,11 @@ static bool tighter(const struct bawn_named *n, const char *value, const char *a
 	case BAWN_NAMED_PATHS:
 	case BAWN_NAMED_HOSTS:
 		return list_inside(n, value, above);
+	case BAWN_NAMED_BACKENDS:
+		return !*value || !strcmp(value, above);
 	case BAWN_NAMED_TEXT:
 	case BAWN_NAMED_REGEX:
 	case BAWN_NAMED_BACKEND:
-	case BAWN_NAMED_BACKENDS:
 	default:
 		return !strcmp(value, above);
 	}
@@ -294,6 +298,29 @@ static const struct bawn_origin *standing_leaks(const struct bawn_context *c,
 	return bound ? from : NULL;
 }
 
+static bool names_backend(const struct bawn_pair *pair)
+{
+	const char *name;
+	size_t len;
+	const struct bawn_named *n = bawn_named_find(pair->key, &name, &len);
+
+	return n && n->kind == BAWN_NAMED_BACKEND && strcmp(pair->value, "auto") != 0;
+}
+
+/* Where a stronger layer named a backend: others in its place would be weaker than that. */
+static const struct bawn_origin *stronger_backend(
+	const struct bawn_context *c, const struct bawn_policy *p)
+{
+	const struct bawn_origin *from = &p->origins[BAWN_F_backend];
+
+	if (from->layer != BAWN_LAYER_DEFAULT && from->layer != c->layer)
+		return from;
+	for (size_t i = 0; i < p->named.n; i++)
+		if (names_backend(&p->named.v[i]) && p->named.v[i].from.layer != c->layer)
+			return &p->named.v[i].from;
+	return NULL;
+}
+
 /* What a value is compared with: the text in *above and its origin; NULL if it may be set. */
 static const struct bawn_origin *standing(const struct bawn_context *c, const struct bawn_policy *p,
 	const struct bawn_named *n, const char *key, char above[BAWN_VALUE_MAX], const char **text)
@@ -322,6 +349,8 @@ static const struct bawn_origin *standing(const struct bawn_context *c, const st
 			       : NULL;
 	}
 	above[0] = '\0';
+	if (n->kind == BAWN_NAMED_BACKENDS && stronger_backend(c, p))
+		return stronger_backend(c, p);
 	if (n->def)
 		*text = n->def;
 	/* A pattern may overlap one that a stronger layer chose: only the tightest word is safe. */
@@ -359,10 +388,35 @@ int bawn_named_merge(
 	return 0;
 }
 
+int bawn_named_check(const struct bawn_context *c, const struct bawn_policy *p)
+{
+	const struct bawn_pair *fallback = NULL;
+	bool named = strcmp(p->backend, "auto") != 0;
+
+	for (size_t i = 0; i < p->named.n; i++) {
+		named = named || names_backend(&p->named.v[i]);
+		if (!strcmp(p->named.v[i].key, FALLBACK) && *p->named.v[i].value)
+			fallback = &p->named.v[i];
+	}
+	if (!fallback || named)
+		return 0;
+	return bawn_bad(c, &fallback->from, -EINVAL,
+		"'%s' has no backend to stand in for: 'auto' takes whichever will do; name one (backend, sandbox.preferred)",
+		FALLBACK);
+}
+
 const char *bawn_policy_named(const struct bawn_policy *p, const char *key)
 {
 	for (size_t i = 0; i < p->named.n; i++)
 		if (!strcmp(p->named.v[i].key, key))
 			return p->named.v[i].value;
 	return NULL;
+}
+
+const char *bawn_policy_fallback(const struct bawn_policy *p)
+{
+	const struct bawn_origin *from = p->origins ? &p->origins[BAWN_F_backend] : NULL;
+	const char *list = bawn_policy_named(p, FALLBACK);
+
+	return !list || (from && from->file && !from->line) ? "" : list;
 }

@@ -40,3 +40,5 @@ int bawn_named_set(const struct bawn_context *c, struct bawn_draft *d, const str
 /* Put the draft's named settings into the policy; -EPERM if one would widen. */
 int bawn_named_merge(
 	const struct bawn_context *c, struct bawn_policy *p, const struct bawn_draft *d);
+/* Refuse named settings that could have no effect on this policy, all layers being in it. */
+int bawn_named_check(const struct bawn_context *c, const struct bawn_policy *p);

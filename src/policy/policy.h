@@ -71,7 +71,7 @@ enum bawn_shellmode {
 #define BAWN_DEFAULT_DENY                                                                                                                             \
 	"~/.ssh,~/.aws,~/.gnupg,~/.kube,~/.docker,~/.azure,~/.config/gcloud,~/.config/gh,~/.netrc,"                                                   \
 	"~/.npmrc,~/.pypirc,~/.git-credentials,~/.local/share/keyrings,~/.password-store,~/.config/bawn,"                                             \
-	"~/.local/state/bawn,~/.local/share/bawn,/etc/shadow,/etc/shadow-,/etc/gshadow,/etc/gshadow-,"                                                \
+	"~/.local/state/bawn,~/.local/share/bawn,~/.cache/bawn,/etc/shadow,/etc/shadow-,/etc/gshadow,/etc/gshadow-,"                                  \
 	"/etc/sudoers,/etc/sudoers.d,/etc/ssl/private,/etc/ssh/ssh_host_rsa_key,/etc/ssh/ssh_host_ecdsa_key,/etc/ssh/ssh_host_ed25519_key,/etc/bawn," \
 	"/etc/security/opasswd,/etc/krb5.keytab"
 #define BAWN_DEFAULT_PROTECT                                                                    \
@@ -187,6 +187,10 @@ int bawn_policy_template(struct bawn_buf *out);
 
 /* Whether the value of a setting comes from this flag ("--image"). */
 bool bawn_policy_by_flag(const struct bawn_policy *p, const char *flag);
+
+/* Backends that may stand in for a named one (`sandbox.fallback`), one per line in their order. ""
+ * for none, and where a flag names the backend: that means this one. */
+const char *bawn_policy_fallback(const struct bawn_policy *p);
 
 /* The value of a setting with a free name ("tools.Bash.suspicious_threshold"), NULL if nobody set
  * it. */

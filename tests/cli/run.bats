@@ -228,6 +228,40 @@ load common
 	[ "$status" -ne 0 ]
 }
 
+@test "a denial suggests what would help, or nothing" {
+	git init -q .
+	run --separate-stderr bawn run -- mkdir .claude
+	[[ $stderr == *"allow it with --unprotect .claude" ]]
+	run -0 bawn run --unprotect .claude -- mkdir .claude
+	run --separate-stderr bawn run -- touch .claude/x
+	[[ $stderr == *"allow it with --rw .claude" ]]
+	run -0 bawn run --rw .claude -- touch .claude/x
+	# ours: no option will ever allow it
+	export XDG_STATE_HOME=$base/work/state
+	run --separate-stderr bawn run -- sh -c 'echo x >state/bawn/audit.jsonl; echo x >state/bawn/vault; mv state gone'
+	[[ $stderr == *denied:* && $stderr != *"allow it with"* ]]
+	bawn audit verify
+	mkdir ../log
+	echo "audit: {path: $base/log/audit.jsonl}" >../audit.yaml
+	bawn run --policy ../audit.yaml -- true
+	run bawn run --policy ../audit.yaml --rw ../log/audit.jsonl --rw ../log/audit.jsonl.head -- sh -c 'echo x >>../log/audit.jsonl; echo x >>../log/audit.jsonl.head'
+	bawn audit verify --file ../log/audit.jsonl
+}
+
+@test "what a stronger layer protects, no grant releases" {
+	mkdir deploy "$XDG_CONFIG_HOME/bawn"
+	echo 'filesystem: {protect: [deploy]}' >"$XDG_CONFIG_HOME/bawn/policy.yaml"
+	run --separate-stderr bawn run --rw deploy -- touch deploy/x
+	[ ! -e deploy/x ]
+	[[ $stderr == *"protected (deploy), and no option allows it"* ]]
+	mkdir deploy/sub
+	run bawn run --rw deploy/sub -- touch deploy/sub/x
+	[ ! -e deploy/sub/x ]
+	run --separate-stderr -125 bawn run --unprotect deploy -- touch deploy/x
+	[[ $stderr == *"would widen"* ]]
+	[ ! -e deploy/x ]
+}
+
 @test "--pty gives a terminal" {
 	need_run
 	run bawn run -- test -t 1
@@ -238,6 +272,22 @@ load common
 @test "a backend that does not exist: 125 and its name" {
 	run --separate-stderr -125 bawn run --backend nosuch -- true
 	[[ $stderr == "bawn: "*nosuch* ]]
+}
+
+@test "sandbox.fallback stands in for a backend that cannot be used, and says so" {
+	echo 'sandbox: {preferred: apple-container, fallback: [seatbelt, native]}' >../fallback.yaml
+	run --separate-stderr -0 bawn run --policy ../fallback.yaml --result ../r.json -- echo ran
+	[ "$output" = ran ]
+	[[ $stderr == *"backend 'native' stood in for 'apple-container'"* ]]
+	[ "$(jq -r '.backend, (.tried | keys | join(" "))' ../r.json | paste -sd' ')" = "native apple-container seatbelt" ]
+	run -0 bawn audit show --json
+	[[ $output == *'"tried":{"apple-container":'* ]]
+	run --separate-stderr -125 bawn run --policy ../fallback.yaml --backend apple-container -- touch ran
+	[ ! -e ran ]
+	echo 'sandbox: {preferred: apple-container, fallback: [seatbelt]}' >../fallback.yaml
+	run --separate-stderr -125 bawn run --policy ../fallback.yaml -- touch ran
+	[[ $stderr == *"no backend that the policy names will do"* ]]
+	[ ! -e ran ]
 }
 
 @test "nothing is left in the workspace" {

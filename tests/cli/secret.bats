@@ -609,3 +609,20 @@ for nr, args in ((250, (10, -4, b"user", b"x", 0)), (250, (11, -4, None, 0)), (2
 	SSL_CERT_FILE=$base/roots.pem run -0 bawn run -q --net allowlist --allow-host api.example.org \
 		--key-file "$base/key" --secret TOKEN -- true
 }
+
+@test "while a run goes on, no value lies in memory that is dumped" {
+	[ "$(id -u)" = 0 ] || skip "only root may look into the memory of bawn"
+	vault
+	mkfifo go
+	bawn run --secret TOKEN --key-file "$base/key" --net allowlist --allow-host api.example.org -- \
+		sh -c 'echo out; echo err >&2; read x <go' >../out 2>../err &
+	pid=$!
+	for _ in $(seq 200); do [ -s ../out ] && [ -s ../err ] && break || sleep 0.1; done
+	# the same search finds what is there to be found
+	run -0 python3 "$BATS_TEST_DIRNAME/memory.py" "$pid" bawn "api.example.org"
+	[ -n "$output" ]
+	run -0 python3 "$BATS_TEST_DIRNAME/memory.py" "$pid" bawn "$VALUE"
+	echo >go
+	wait "$pid"
+	[ -z "$output" ]
+}

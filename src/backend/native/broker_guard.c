@@ -152,16 +152,19 @@ static const char *verb_of(enum bawn_change what)
 	return "using";
 }
 
-static int refuse_protect(
-	const struct bawn_susp *s, enum bawn_change what, const char *path, const char *rule)
+static int refuse_protect(const struct bawn_susp *s, enum bawn_change what, const char *path,
+	const char *rule, const char *release)
 {
 	_cleanup_buf_ struct bawn_buf why = {0};
 
-	bawn_buf_puts(
-		&why, "it is protected agent or git configuration (rule filesystem.protect: ");
+	bawn_buf_puts(&why, release ? "it is protected agent or git configuration (rule "
+				      "filesystem.protect: "
+				    : "it is protected (");
 	bawn_buf_escape(&why, rule, strlen(rule));
-	bawn_buf_puts(&why, "); the operator can allow it with --rw ");
-	bawn_buf_escape(&why, rule, strlen(rule));
+	bawn_buf_puts(&why,
+		release ? "); the operator can allow it with " : "), and no option allows it");
+	if (release)
+		bawn_buf_escape(&why, release, strlen(release));
 	if (!why.failed)
 		tell(s->b, BAWN_CTL_FS_PROTECT, verb_of(what), path, why.data);
 	return -EPERM;
@@ -188,7 +191,8 @@ static int check_name(const struct bawn_susp *s, const struct bawn_place *p, enu
 		if (strcmp(folded, b->guards[i].name) != 0 || !same_dir(b, i, p))
 			continue;
 		(void)bawn_place_path(p, path);
-		return refuse_protect(s, what, path, b->plan->guards[i].rule);
+		return refuse_protect(
+			s, what, path, b->plan->guards[i].rule, b->plan->guards[i].release);
 	}
 	return 0;
 }
@@ -201,7 +205,8 @@ static int check_cover(const struct bawn_susp *s, const char *path, enum bawn_ch
 
 	for (size_t i = 0; i < plan->n_guards; i++) {
 		if (bawn_path_under(plan->guards[i].dir, path))
-			return refuse_protect(s, what, path, plan->guards[i].rule);
+			return refuse_protect(
+				s, what, path, plan->guards[i].rule, plan->guards[i].release);
 	}
 	return 0;
 }
@@ -215,27 +220,45 @@ static const char *covering(const char *const *list, size_t n, const char *path,
 	return NULL;
 }
 
-/* Protected and denied paths that exist; in the full tier mounts see to them. */
-static int check_paths(const struct bawn_susp *s, const char *path, enum bawn_change what)
+/* Of a protected path that exists, the mount that keeps it knows what it is. */
+static int refuse_kept(
+	const struct bawn_susp *s, enum bawn_change what, const char *path, const char *kept)
 {
 	const struct bawn_plan *plan = s->b->plan;
-	bool above = what == BAWN_CHANGE_AWAY || what == BAWN_CHANGE_PUT;
-	_cleanup_buf_ struct bawn_buf why = {0};
-	const char *rule = NULL;
 
-	if (what != BAWN_CHANGE_READ)
-		rule = covering(plan->protect, plan->n_protect, path, above);
-	if (rule)
-		return refuse_protect(s, what, path, rule);
-	rule = covering(plan->deny, plan->n_deny, path, above);
-	if (!rule)
-		return 0;
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].protect && !strcmp(plan->mounts[i].dst, kept))
+			return refuse_protect(
+				s, what, path, plan->mounts[i].rule, plan->mounts[i].release);
+	return refuse_protect(s, what, path, kept, NULL);
+}
+
+static int refuse_denied(
+	const struct bawn_susp *s, enum bawn_change what, const char *path, const char *rule)
+{
+	_cleanup_buf_ struct bawn_buf why = {0};
+
 	bawn_buf_puts(&why, "it is denied (rule filesystem.deny: ");
 	bawn_buf_escape(&why, rule, strlen(rule));
 	bawn_buf_puts(&why, ")");
 	if (!why.failed)
 		tell(s->b, BAWN_CTL_FS_DENY, verb_of(what), path, why.data);
 	return -EACCES;
+}
+
+/* Protected and denied paths that exist; in the full tier mounts see to them. */
+static int check_paths(const struct bawn_susp *s, const char *path, enum bawn_change what)
+{
+	const struct bawn_plan *plan = s->b->plan;
+	bool above = what == BAWN_CHANGE_AWAY || what == BAWN_CHANGE_PUT;
+	const char *rule = NULL;
+
+	if (what != BAWN_CHANGE_READ)
+		rule = covering(plan->protect, plan->n_protect, path, above);
+	if (rule)
+		return refuse_kept(s, what, path, rule);
+	rule = covering(plan->deny, plan->n_deny, path, above);
+	return rule ? refuse_denied(s, what, path, rule) : 0;
 }
 
 static bool is_dots(const struct bawn_place *p)
@@ -314,7 +337,12 @@ void bawn_guard_failed(const struct bawn_susp *s, const struct bawn_place *p, in
 	/* a read-only mount over what is protected: say so, and what would release just that */
 	rule = covering(s->b->plan->protect, s->b->plan->n_protect, path, false);
 	if (rule) {
-		(void)refuse_protect(s, BAWN_CHANGE_CONTENT, path, rule);
+		(void)refuse_kept(s, BAWN_CHANGE_CONTENT, path, rule);
+		return;
+	}
+	rule = covering(s->b->plan->deny, s->b->plan->n_deny, path, false);
+	if (rule) {
+		(void)refuse_denied(s, BAWN_CHANGE_CONTENT, path, rule);
 		return;
 	}
 	(void)snprintf(dir, sizeof(dir), "%s", path);

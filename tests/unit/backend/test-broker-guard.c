@@ -19,8 +19,8 @@
 static char top[64], inner[80];
 
 static struct bawn_guard guards[] = {
-	{.dir = top, .name = ".claude", .rule = ".claude"},
-	{.dir = inner, .name = "hooks", .rule = "sub/inner/hooks"},
+	{.dir = top, .name = ".claude", .rule = ".claude", .release = "--unprotect .claude"},
+	{.dir = inner, .name = "hooks", .rule = "vault"},
 };
 static const struct bawn_plan plan = {.guards = guards, .n_guards = 2};
 
@@ -168,7 +168,21 @@ TEST(report_says_what_to_do)
 	ASSERT_EQ(last_control, BAWN_CTL_FS_PROTECT);
 	(void)snprintf(want, sizeof(want),
 		"creating '%s/.claude' is refused: it is protected agent or git configuration (rule "
-		"filesystem.protect: .claude); the operator can allow it with --rw .claude",
+		"filesystem.protect: .claude); the operator can allow it with --unprotect .claude",
+		top);
+	ASSERT_STREQ(last_report, want);
+	finish();
+}
+
+TEST(report_of_what_no_option_allows)
+{
+	char want[300];
+
+	prepare();
+	ASSERT_EQ(brokered(&plan, make_one, (void *)(uintptr_t) "sub/inner/hooks"), 0);
+	ASSERT_EQ(reports, 1);
+	(void)snprintf(want, sizeof(want),
+		"creating '%s/sub/inner/hooks' is refused: it is protected (vault), and no option allows it",
 		top);
 	ASSERT_STREQ(last_report, want);
 	finish();
@@ -202,7 +216,10 @@ static void make_odd(void *arg)
 /* Names come from the workspace: a refusal must not write to the operator's terminal. */
 TEST(refusal_is_escaped)
 {
-	struct bawn_guard odd = {.dir = top, .name = "odd\033[2J\n", .rule = "odd\033[2J\n"};
+	struct bawn_guard odd = {.dir = top,
+		.name = "odd\033[2J\n",
+		.rule = "odd\033[2J\n",
+		.release = "--unprotect odd\033[2J\n"};
 	struct bawn_plan p = {.guards = &odd, .n_guards = 1};
 
 	prepare();

@@ -218,6 +218,33 @@ TEST(named_by_alias)
 	}
 }
 
+/* Others after it, each once, in the order of the policy, and none below the level. */
+TEST(named_with_others_to_fall_back_to)
+{
+	static const struct {
+		enum bawn_level level;
+		const char *there, *fallback, *want;
+	} rows[] = {
+		{L(PROCESS), NULL, "nsjail", "gvisor nsjail"},
+		{L(PROCESS), NULL, "native\nnsjail\ngvisor\nnative", "gvisor native nsjail"},
+		{L(CONTAINER), NULL, "native\npodman\nqemu", "gvisor podman qemu"},
+		{L(PROCESS), "gvisor native", "docker\nnative", "gvisor native"},
+		{L(VM), NULL, "qemu", "!backend 'gvisor' is of level 'container'"},
+		{L(PROCESS), "native", "native", "!backend 'gvisor' is not part of this build"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bawn_policy p = with("gvisor", rows[i].level, I(DEFAULT), FAST);
+		struct bawn_pair pair = {.key = "sandbox.fallback", .value = rows[i].fallback};
+
+		p.named = (struct bawn_pairs){.v = &pair, .n = 1};
+		only = rows[i].there;
+		if (strncmp(chosen(&p), rows[i].want, strlen(rows[i].want)) != 0 ||
+			(rows[i].want[0] != '!' && strcmp(chosen(&p), rows[i].want) != 0))
+			FAIL("row %zu: %s, not %s", i, chosen(&p), rows[i].want);
+	}
+}
+
 TEST(named_and_not_there)
 {
 	struct bawn_policy p = with("docker", L(PROCESS), I(DEFAULT), FAST);

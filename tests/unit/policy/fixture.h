@@ -93,6 +93,8 @@ static inline void setup(void)
 	path_in(path, "home");
 	ASSERT_EQ(setenv("HOME", path, 1), 0);     /* NOLINT(concurrency-mt-unsafe): no threads */
 	ASSERT_EQ(unsetenv("XDG_CONFIG_HOME"), 0); /* NOLINT(concurrency-mt-unsafe): no threads */
+	ASSERT_EQ(unsetenv("XDG_STATE_HOME"), 0);  /* NOLINT(concurrency-mt-unsafe): no threads */
+	ASSERT_EQ(unsetenv("XDG_CACHE_HOME"), 0);  /* NOLINT(concurrency-mt-unsafe): no threads */
 	ASSERT_EQ(unsetenv("VIRTUAL_ENV"), 0);     /* NOLINT(concurrency-mt-unsafe): no threads */
 	ASSERT_EQ(chdir(scratch), 0);
 	arena = bawn_arena_new();

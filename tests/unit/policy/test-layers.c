@@ -207,6 +207,60 @@ TEST(workspace_cannot_undo_read_only)
 	(void)load_ok(&(struct layers){.workspace = "filesystem: {write: [sub]}"});
 }
 
+/* A protection that somebody stronger asked for is his to take away, also of a usual name. */
+TEST(unprotect_is_for_who_protects)
+{
+	const struct bawn_policy *p = NULL;
+
+	ASSERT_EQ(load(&(struct layers){.user = "filesystem: {protect: [deploy]}",
+			       .operator= "filesystem: {unprotect: [deploy/x]}"},
+			  &p),
+		-EPERM);
+	ASSERT_EQ(load(&(struct layers){.user = "filesystem: {protect: [.vscode/tasks.json]}",
+			       .operator= "filesystem: {unprotect: [.vscode]}"},
+			  &p),
+		-EPERM);
+	ASSERT_EQ(load(&(struct layers){.user = "filesystem: {protect: [.claude]}",
+			       .operator= "filesystem: {unprotect: [.claude]}"},
+			  &p),
+		-EPERM);
+	(void)load_ok(&(struct layers){.user = "filesystem: {protect: [deploy]}",
+		.operator= "filesystem: {unprotect: [.vscode]}"});
+	(void)load_ok(
+		&(struct layers){.user = "filesystem: {protect: [.claude], unprotect: [.claude]}"});
+}
+
+/* What stands in for a backend that somebody stronger named would be another one than that. */
+TEST(fallback_is_for_who_names_the_backend)
+{
+	static const struct bawn_setting flag = {"backend", "gvisor", "--backend"};
+	const struct bawn_policy *p = NULL;
+
+	ASSERT_EQ(load(&(struct layers){.user = "backend: gvisor",
+			       .operator= "sandbox: {fallback: [native]}"},
+			  &p),
+		-EPERM);
+	ASSERT_EQ(load(&(struct layers){.user = "tools: {Bash: {enforcement: {adapter: gvisor}}}",
+			       .operator= "sandbox: {fallback: [native]}"},
+			  &p),
+		-EPERM);
+	ASSERT_EQ(load(&(struct layers){.user = "backend: gvisor\nsandbox: {fallback: [docker]}",
+			       .operator= "sandbox: {fallback: [native]}"},
+			  &p),
+		-EPERM);
+	p = load_ok(
+		&(struct layers){.user = "backend: gvisor\nsandbox: {fallback: [docker, native]}"});
+	ASSERT_STREQ(bawn_policy_fallback(p), "docker\nnative");
+	p = load_ok(&(struct layers){.user = "backend: gvisor\nsandbox: {fallback: [docker, native]}",
+		.operator= "sandbox: {fallback: []}"});
+	ASSERT_STREQ(bawn_policy_fallback(p), "");
+	/* with the command itself: this one and no other */
+	p = load_ok(&(struct layers){.operator= "backend: docker\nsandbox: {fallback: [native]}",
+		.settings = &flag,
+		.n_settings = 1});
+	ASSERT_STREQ(bawn_policy_fallback(p), "");
+}
+
 TEST(flags_add_and_replace)
 {
 	static const struct bawn_setting flags[] = {

@@ -15,6 +15,33 @@ TEST(defaults)
 	ASSERT_EQ(strlen(p->digest), 64);
 }
 
+/* Our own places are denied where they usually are and where the environment puts them. */
+TEST(own_places_are_denied)
+{
+	static const char *const names[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"};
+	static const char *const usual[] = {
+		"home/.local/state/bawn", "home/.config/bawn", "home/.cache/bawn"};
+	const struct bawn_policy *p = load_ok(&(struct layers){0});
+	size_t before = p->fs_deny.n;
+
+	make_dir("x[y");
+	ASSERT_EQ(symlink("x[y", below("link")), 0);
+	for (size_t i = 0; i < 3; i++) {
+		ASSERT_TRUE(has(&p->fs_deny, below(usual[i])));
+		/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
+		ASSERT_EQ(setenv(names[i], below(i == 2 ? "absent" : "link"), 1), 0);
+	}
+	p = load_ok(&(struct layers){0});
+	for (size_t i = 0; i < 3; i++)
+		ASSERT_TRUE(has(&p->fs_deny, below(usual[i])));
+	ASSERT_TRUE(has(&p->fs_deny, below("x[[]y/bawn")));
+	ASSERT_TRUE(has(&p->fs_deny, below("absent/bawn")));
+	ASSERT_EQ(p->fs_deny.n, before + 2);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
+	ASSERT_EQ(setenv("XDG_STATE_HOME", below("home/.local/state"), 1), 0);
+	ASSERT_EQ(load_ok(&(struct layers){0})->fs_deny.n, before + 2);
+}
+
 TEST(native_values)
 {
 	const struct bawn_policy *p = OPERATOR(
