@@ -518,7 +518,7 @@ class Box:
             except ProcessLookupError:
                 pass
 
-    def no_survivor(self, marker, wait=5.0):
+    def no_survivor(self, marker, wait=30):
         end = time.monotonic() + wait
         while (left := self.marked(marker)) and time.monotonic() < end:
             time.sleep(0.05)
