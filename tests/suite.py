@@ -70,7 +70,7 @@ def main():
     for seen in (build / "tests/contract/seen", build / "tests/escape/seen", build / "tests/escape/seen.md"):
         seen.unlink(missing_ok=True)
     stop = engine(build, env)
-    args = ["meson", "test", "-C", str(build), "--print-errorlogs", "--num-processes", "3"] + sys.argv[2:]
+    args = ["meson", "test", "-C", str(build), "--print-errorlogs", "--num-processes", "4"] + sys.argv[2:]
     try:
         status = subprocess.run(args, env=env, stdin=subprocess.DEVNULL, check=False).returncode
     finally:

@@ -233,7 +233,7 @@ def leftovers(t):
             names = os.listdir(where)
             mine = where.startswith(t.base)
             # other tests' directories have a word behind the first
-            files |= {f"{where}/{n}" for n in names if mine or ("bawn" in n and not re.match(r"bawn-[a-z]{2,}\b", n))}
+            files |= {f"{where}/{n}" for n in names if mine or ("bawn" in n and not re.match(r"bawn-[a-z][a-z0-9]{1,15}\b", n))}
     ours = {p.pid for p in t.procs}
     return (mounts, *[{p for p in paths if not elsewhere(p, ours)} for paths in (groups, files)], containers(t))
 

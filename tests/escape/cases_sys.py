@@ -118,11 +118,10 @@ def _(t):
 
 @case(47, "path changed in memory after the check", "fs.protect")
 def _(t):
-    good, bad = t.ws + "/.mcp.jsox", t.ws + "/.mcp.json"
-    t.attack(["race-memory", good, bad, 20000], errs={"EACCES", "EAGAIN"}, setup=lambda: t.gone(good, bad),
-             canary=lambda: t.absent(bad))
-    t.attack(["race-memory", t.ws + "/xclaude", t.ws + "/.claude", 20000], errs={"EACCES", "EAGAIN"},
-             setup=lambda: t.gone(t.ws + "/xclaude", t.ws + "/.claude"), canary=lambda: t.absent(t.ws + "/.claude"))
+    for good, bad in ((".mcp.jsox", ".mcp.json"), ("xclaude", ".claude")):
+        good, bad = f"{t.ws}/{good}", f"{t.ws}/{bad}"
+        t.attack(["race-memory", good, bad, t.tries(20000)], errs={"EACCES", "EAGAIN"}, outside=["race-memory", good, bad, 20000],
+                 setup=lambda: t.gone(good, bad), canary=lambda: t.absent(bad))
 
 
 @case(47, "symlink flipped between a free and a guarded directory", "fs.protect")
@@ -133,7 +132,7 @@ def _(t):
         t.dir(t.ws + "/.git/objects")
         t.link(t.ws + "/ok", t.ws + "/l")
     for name in ("hooks", "config"):
-        t.attack(["race-link", t.ws + "/l", t.ws + "/ok", t.ws + "/.git", name, 10000], errs={"EACCES", "EAGAIN"},
+        t.attack(["race-link", t.ws + "/l", t.ws + "/ok", t.ws + "/.git", name, t.tries(10000)], errs={"EACCES", "EAGAIN"},
                  outside=["race-link", t.ws + "/l", t.ws + "/ok", t.ws + "/.git", name, 200000], setup=fresh, canary=lambda: t.absent(f"{t.ws}/.git/{name}"))
 
 

@@ -407,6 +407,10 @@ class Box:
         """How often to do what is done again and again: less often where one start takes long."""
         return max(1, n // (15 if self.tier in VMS else 5 if self.tier in CONTAINERS else 1))
 
+    def tries(self, n):
+        """How often to try a race that needs no start for each try. Behind others' walls it is the same check of ours."""
+        return n if self.tier not in ADAPTERS else n // 4
+
     def pick(self, things, n):
         """Of several ways to the same thing, each with a start of its own, the first `n` where a start takes seconds."""
         return things[:n] if self.tier in VMS else things
@@ -518,7 +522,7 @@ class Box:
             except ProcessLookupError:
                 pass
 
-    def no_survivor(self, marker, wait=5.0):
+    def no_survivor(self, marker, wait=30):
         end = time.monotonic() + wait
         while (left := self.marked(marker)) and time.monotonic() < end:
             time.sleep(0.05)

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 
-from lib import Fail, Place, Skip, expect_refusal
+from lib import USER, Fail, Place, Skip, expect_refusal
 
 TOUCH = ["sh", "-c", "touch started; echo hi"]
 
@@ -41,7 +41,7 @@ def in_mounts(place, setup):
 
 def full_audit_disk(place):
     state = f"{place.home}/.local/state/bawn"
-    owner = "" if place.identity == "root" else ",uid=54321,gid=54321"
+    owner = "" if place.identity == "root" else f",uid={USER},gid={USER}"
     before = in_mounts(place, f"mkdir -p {state} && chown -R --reference={place.home} {place.home}/.local && "
                        f"mount -t tmpfs -o size=4k,mode=700{owner} tmpfs {state} && head -c 9999 /dev/zero "
                        f"> {state}/fill 2>/dev/null; true")
@@ -52,7 +52,7 @@ def full_audit_disk(place):
 def audit_disk_fills_up_during_the_run(place):
     """The end still fits, or its absence is said."""
     state = f"{place.home}/.local/state/bawn"
-    owner = "" if place.identity == "root" else ",uid=54321,gid=54321"
+    owner = "" if place.identity == "root" else f",uid={USER},gid={USER}"
     before = in_mounts(place, f"mkdir -p {state} && chown -R --reference={place.home} {place.home}/.local && "
                        f"mount -t tmpfs -o size=128k,mode=700{owner} tmpfs {state} && "
                        f"(sleep 0.5; head -c 999999 /dev/zero > {state}/fill 2>/dev/null) & sleep 0.1; true")
@@ -88,7 +88,7 @@ def workspace_vanishes_while_starting(place):
         ws = f"{place.side}/ws"
         os.mkdir(ws)
         if place.identity == "user" and os.geteuid() == 0:
-            os.chown(ws, 54321, 54321)
+            os.chown(ws, USER, USER)
         t = threading.Thread(target=lambda d=delay, w=ws: (time.sleep(d), shutil.rmtree(w, ignore_errors=True)))
         t.start()
         r = place.bawn("run", "-w", ws, "--", "sh", "-c", "echo hi")
@@ -103,7 +103,7 @@ def workspace_vanishes_during_the_run(place):
     ws = f"{place.side}/ws"
     os.mkdir(ws)
     if place.identity == "user" and os.geteuid() == 0:
-        os.chown(ws, 54321, 54321)
+        os.chown(ws, USER, USER)
     t = threading.Thread(target=lambda: (time.sleep(0.3), shutil.rmtree(ws, ignore_errors=True)))
     t.start()
     r = place.bawn("run", "-w", ws, "--", "sh", "-c", "sleep 1; echo hi")
