@@ -93,6 +93,7 @@ struct door_lane_pipe {
 struct door_lane {
 	char *in; /* DOOR_BLOCK bytes or NULL */
 	size_t len, ok;
+	size_t top; /* bytes of `in` that were ever written to */
 	char *head; /* DOOR_BLOCK bytes or NULL */
 	size_t head_at, head_len;
 	struct door_lane_pipe pipe; /* fd[0] -1: none */
@@ -281,7 +282,8 @@ void conn_free_dead(struct door *d);
 /* lane.c: bytes */
 char *block_new(void);
 void block_free(char *p);
-void block_wipe_all(void); /* from now on they are wiped when given back */
+void block_free_used(char *p, size_t used); /* nothing was written behind `used` */
+void block_wipe_all(void);                  /* from now on they are wiped when given back */
 /* Read once; false: the source failed (a reset). End of file sets eof. */
 bool lane_fill(struct door_conn *c, struct door_lane *l, int fd);
 void lane_consume(struct door_lane *l, size_t n);

@@ -14,13 +14,15 @@
 #include "egress/door.h"
 
 #define ENDINGS_MAX 4096
-#define TURNS_MAX   8 /* blocks of one connection before others get their turn */
+#define TURNS_MAX   8    /* blocks of one connection before others get their turn */
+#define MUCH        8192 /* who gets this much at once probably gets more */
 #define FLUSH_MS    15000
 #define GOODBYE_MS  2000
 
 struct queue {
 	char *p; /* DOOR_BLOCK bytes or NULL */
 	size_t at, len;
+	size_t top; /* bytes of `p` that were written to */
 };
 
 struct ending {
@@ -48,8 +50,13 @@ static size_t n_all;
 
 static void queue_done(struct queue *q)
 {
-	block_free(q->p);
+	block_free_used(q->p, q->top);
 	*q = (struct queue){0};
+}
+
+static void queue_got(struct queue *q, size_t n)
+{
+	q->len = q->top = n;
 }
 
 static void queue_took(struct queue *q, size_t n)
@@ -250,7 +257,7 @@ static void decrypt(struct ending *e)
 	ERR_clear_error();
 	n = SSL_read(e->ssl, e->in.p, DOOR_BLOCK);
 	if (n > 0) {
-		e->in.len = (size_t)n;
+		queue_got(&e->in, (size_t)n);
 		return;
 	}
 	queue_done(&e->in);
@@ -262,7 +269,7 @@ static void decrypt(struct ending *e)
 		raw_failed(e);
 }
 
-/* From the socket to the connection. True: something moved. */
+/* From the socket to the connection. True: there may be more; otherwise an event tells. */
 static bool inward(struct ending *e)
 {
 	ssize_t n;
@@ -278,10 +285,10 @@ static bool inward(struct ending *e)
 	}
 	if (n > 0)
 		queue_took(&e->in, (size_t)n);
-	return n > 0;
+	return !e->in.len && (n >= MUCH || e->first.len || SSL_has_pending(e->ssl));
 }
 
-/* From the connection to the socket. */
+/* From the connection to the socket; likewise. */
 static bool outward(struct ending *e)
 {
 	int n;
@@ -292,7 +299,7 @@ static bool outward(struct ending *e)
 		e->out.p = block_new();
 		got = e->out.p ? recv(e->plain.fd, e->out.p, DOOR_BLOCK, 0) : -1;
 		if (got > 0)
-			e->out.len = (size_t)got;
+			queue_got(&e->out, (size_t)got);
 		else
 			queue_done(&e->out);
 		e->plain_eof = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
@@ -304,7 +311,7 @@ static bool outward(struct ending *e)
 	if (n > 0) {
 		queue_took(&e->out, (size_t)n);
 		e->deadline = door_now() + FLUSH_MS;
-		return true;
+		return e->out.len || n >= MUCH;
 	}
 	n = SSL_get_error(e->ssl, n);
 	if (n != SSL_ERROR_WANT_READ && n != SSL_ERROR_WANT_WRITE)
@@ -349,18 +356,20 @@ static void watch_all(struct ending *e)
 	watch(&e->plain.wr, &e->plain.writing, e->in.len > 0);
 }
 
-static void pump(struct ending *e)
+/* Move what is worth trying: each failed try costs as much as moving a small message. */
+static void pump(struct ending *e, bool in, bool out)
 {
-	bool moved = true;
-
-	if (e->dead || (!e->shaken && !shake(e))) {
-		if (!e->dead)
-			watch_all(e);
-		return;
+	if (!e->shaken) {
+		if (!shake(e)) {
+			if (!e->dead)
+				watch_all(e);
+			return;
+		}
+		in = out = true;
 	}
-	for (int i = 0; moved && (i < TURNS_MAX || e->first.len); i++) {
-		moved = inward(e);
-		moved |= outward(e);
+	for (int i = 0; (in || out) && (i < TURNS_MAX || e->first.len); i++) {
+		in = in && inward(e);
+		out = out && outward(e);
 	}
 	pass_eof(e);
 	goodbye(e);
@@ -370,14 +379,25 @@ static void pump(struct ending *e)
 		watch_all(e);
 }
 
-static void on_event(evutil_socket_t fd, short what, void *arg)
+static void on_raw(evutil_socket_t fd, short what, void *arg)
 {
+	struct ending *e = arg;
+
 	(void)fd;
-	(void)what;
-	pump(arg);
+	if (!e->dead)
+		pump(e, true, what & EV_WRITE || e->out.len);
 }
 
-static void assign(struct ending *e, struct door_side *s, int fd)
+static void on_plain(evutil_socket_t fd, short what, void *arg)
+{
+	struct ending *e = arg;
+
+	(void)fd;
+	if (!e->dead)
+		pump(e, what & EV_WRITE, what & EV_READ);
+}
+
+static void assign(struct ending *e, struct door_side *s, int fd, event_callback_fn on_event)
 {
 	s->fd = fd;
 	(void)event_assign(&s->rd, e->door->base, fd, EV_READ | EV_PERSIST, on_event, e);
@@ -400,8 +420,8 @@ static struct ending *ending_new(struct door_conn *c, SSL *ssl, int raw)
 	e->conn = c;
 	e->ssl = ssl;
 	SSL_set_bio(ssl, bio, bio);
-	assign(e, &e->raw, raw);
-	assign(e, &e->plain, sv[0]);
+	assign(e, &e->raw, raw, on_raw);
+	assign(e, &e->plain, sv[0], on_plain);
 	e->mate = sv[1];
 	LIST_INSERT_HEAD(&all, e, link);
 	n_all++;
@@ -420,8 +440,8 @@ static bool tls_accept(struct door_conn *c)
 		return false;
 	}
 	e->server = true;
-	e->first = (struct queue){.p = TAKE_PTR(c->up.in), .len = c->up.len};
-	c->up.len = c->up.ok = 0;
+	e->first = (struct queue){.p = TAKE_PTR(c->up.in), .len = c->up.len, .top = c->up.top};
+	c->up.len = c->up.ok = c->up.top = 0;
 	conn_swap_client(c, TAKE_FD(e->mate));
 	c->client.end = e;
 	return true;

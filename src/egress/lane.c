@@ -19,7 +19,9 @@ static bool wipe; /* they may have had secrets in them */
 
 char *block_new(void)
 {
-	return n_kept ? kept[--n_kept] : malloc(DOOR_BLOCK);
+	/* what is wiped is what was written here; what the heap had before must not be left either
+	 */
+	return n_kept ? kept[--n_kept] : wipe ? calloc(1, DOOR_BLOCK) : malloc(DOOR_BLOCK);
 }
 
 void block_wipe_all(void)
@@ -27,14 +29,26 @@ void block_wipe_all(void)
 	wipe = true;
 }
 
-void block_free(char *p)
+void block_free_used(char *p, size_t used)
 {
 	if (p && wipe)
-		explicit_bzero(p, DOOR_BLOCK);
+		explicit_bzero(p, used);
 	if (p && n_kept < KEPT_MAX)
 		kept[n_kept++] = p;
 	else
 		free(p);
+}
+
+void block_free(char *p)
+{
+	block_free_used(p, DOOR_BLOCK);
+}
+
+static void in_done(struct door_lane *l)
+{
+	block_free_used(l->in, l->top);
+	l->in = NULL;
+	l->top = 0;
 }
 
 bool lane_fill(struct door_conn *c, struct door_lane *l, int fd)
@@ -56,10 +70,10 @@ bool lane_fill(struct door_conn *c, struct door_lane *l, int fd)
 		l->eof = true;
 	else if (errno != EAGAIN)
 		return false;
-	if (!l->len) {
-		block_free(l->in);
-		l->in = NULL;
-	}
+	if (l->len > l->top)
+		l->top = l->len;
+	if (!l->len)
+		in_done(l);
 	(void)c;
 	return true;
 }
@@ -70,10 +84,8 @@ void lane_consume(struct door_lane *l, size_t n)
 	l->ok -= n < l->ok ? n : l->ok;
 	if (l->in && l->len)
 		memmove(l->in, l->in + n, l->len);
-	else {
-		block_free(l->in);
-		l->in = NULL;
-	}
+	else
+		in_done(l);
 }
 
 bool lane_say(struct door_lane *l, const void *p, size_t n)
@@ -146,7 +158,7 @@ bool lane_flush(struct door_conn *c, struct door_lane *l, int fd)
 
 void lane_done(struct door_lane *l)
 {
-	block_free(l->in);
+	in_done(l);
 	block_free(l->head);
 	tunnel_drop_pipe(l);
 	*l = (struct door_lane){.pipe = {{-1, -1}}};

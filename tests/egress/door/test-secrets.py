@@ -731,6 +731,41 @@ def many_at_once(world):
             assert h["Authorization"].startswith(f"value-number-{h['Host'][1]}-"), h
 
 
+def places(pid, text):
+    """Where in the memory of a process a text is; None if it cannot be read."""
+    found = []
+    with open(f"/proc/{pid}/maps", encoding="ascii") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            where, mode = line.split()[:2]
+            begin, end = (int(x, 16) for x in where.split("-"))
+            if mode[0] != "r" or "[v" in line:
+                continue
+            memory.seek(begin)
+            data, at = memory.read(end - begin), -1
+            while (at := data.find(text.encode(), at + 1)) >= 0:
+                found.append(begin + at)
+    return found
+
+
+def a_value_is_in_one_place_of_the_door_only(world):
+    """Blocks that it went through are wiped, of requests as of answers that were masked."""
+    with door(world) as d:
+        try:
+            before = places(d.pid, VALUE)
+        except OSError:
+            return "the memory of the door cannot be read, as it should be"
+        assert len(before) == 1, before
+        t = secure(d)
+        for path in ("/hello", "/mirror", "/mirror?cut=3", "/mirror?before=40000", "/mirror?at=location"):
+            for _ in range(3):
+                assert get(t, path, Authorization=f"Bearer {HOLDER}")[0] in (200, 302)
+                assert places(d.pid, VALUE) == before, path
+        assert get(t, "/mirror?from=body", method="POST", body=VALUE.encode() * 5000, X_None=HOLDER)[0] == 200
+        t.close()
+        d.wait("closed")
+        assert places(d.pid, VALUE) == before
+
+
 if __name__ == "__main__":
     os.environ.setdefault("BAWN_TEST_GIT", tempfile.mkdtemp(prefix="bawn-git-"))
     try:
