@@ -55,18 +55,24 @@ static struct {
 	pcre2_match_data *data;
 } cache;
 
-#define SCRATCH_HEAD 64 /* where the size is kept; what follows stays aligned */
+#define SCRATCH_HEAD  64   /* where the size is kept; what follows stays aligned */
+#define SCRATCH_SMALL 8192 /* hyperscan takes a little first, to find out how much it needs */
 
 /* Hyperscan writes all of its scratch at once: one call for its pages instead of a fault for each,
  * which is most of what looking at a short command costs. */
 static void *scratch_alloc(size_t size)
 {
-	char *p = mmap(NULL, size + SCRATCH_HEAD, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	bool small = size <= SCRATCH_SMALL;
+	char *p;
 
-	if (p == MAP_FAILED)
-		return NULL;
 	size += SCRATCH_HEAD;
+	if (small)
+		p = aligned_alloc(SCRATCH_HEAD, (size + SCRATCH_HEAD - 1) / SCRATCH_HEAD * SCRATCH_HEAD);
+	else
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (!p || p == MAP_FAILED)
+		return NULL;
 	memcpy(p, &size, sizeof(size));
 	return p + SCRATCH_HEAD;
 }
@@ -80,9 +86,13 @@ static void scratch_free(void *data)
 		return;
 	p -= SCRATCH_HEAD;
 	memcpy(&size, p, sizeof(size));
-	(void)munmap(p, size);
+	if (size <= SCRATCH_SMALL + SCRATCH_HEAD)
+		free(p);
+	else
+		(void)munmap(p, size);
 }
 
+/* When something has to be confirmed for the first time: most commands have nothing. */
 static int start_pcre(void)
 {
 	if (cache.data)
@@ -119,7 +129,7 @@ static int state_for(const struct bawn_ruleset *set, struct state **ret, struct 
 		.next = calloc(set->n, sizeof(*st->next)),
 		.touched = calloc(set->n, sizeof(*st->touched)),
 	};
-	if (!st->codes || !st->next || !st->touched || start_pcre() < 0) {
+	if (!st->codes || !st->next || !st->touched) {
 		free(st->codes);
 		free(st->next);
 		free(st->touched);
@@ -160,14 +170,15 @@ static int add_match(struct search *s, uint32_t i, const struct bawn_match *m)
  */
 static int confirm(struct search *s, uint32_t i, size_t from, size_t to, struct bawn_match *m)
 {
-	const pcre2_code *code = code_for(s->st, i);
+	const pcre2_code *code = start_pcre() < 0 ? NULL : code_for(s->st, i);
 	size_t end = s->len - to > AHEAD ? to + AHEAD : s->len;
 	size_t group = s->st->set->rules[i].group;
-	const PCRE2_SIZE *v = pcre2_get_ovector_pointer(cache.data);
+	const PCRE2_SIZE *v;
 	int r;
 
 	if (!code)
 		return -ENOMEM;
+	v = pcre2_get_ovector_pointer(cache.data);
 	(void)pcre2_set_offset_limit(cache.context, to);
 	r = pcre2_match(code, (PCRE2_SPTR)s->text, end, from, end < s->len ? PCRE2_NOTEOL : 0,
 		cache.data, cache.context);

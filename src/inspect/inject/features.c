@@ -226,6 +226,7 @@ struct view {
 	struct inject_word *w;
 	size_t n, i;
 	uint64_t near, around; /* classes of neighbours */
+	uint64_t words;        /* of all words of it */
 	bool order, near_order, around_order, near_hit;
 	bool addressed, quoted, data;
 	unsigned place;
@@ -271,6 +272,8 @@ static bool ordered(const struct view *v, size_t i)
 /* a, then b within `reach`; with `order`, a has to be an order. */
 static bool then(const struct view *v, uint64_t a, uint64_t b, size_t reach, bool order)
 {
+	if (!(v->words & a) || !(v->words & b))
+		return false;
 	for (size_t i = 0; i < v->n; i++)
 		if ((v->w[i].classes & a) && (!order || ordered(v, i)) && after(v, i, b, reach))
 			return true;
@@ -279,6 +282,8 @@ static bool then(const struct view *v, uint64_t a, uint64_t b, size_t reach, boo
 
 static bool then3(const struct view *v, const uint64_t *c, size_t reach, bool order)
 {
+	if (!(v->words & c[0]) || !(v->words & c[1]) || !(v->words & c[2]))
+		return false;
 	for (size_t i = 0; i < v->n; i++) {
 		size_t k;
 
@@ -433,6 +438,16 @@ static void places(struct view *v)
 	shape(v, S_HITS_TWO, v->s->hits & (v->s->hits - 1u));
 }
 
+/* A line of signs: ###, ===, >>> or ---. */
+static bool ruled(const char *p, size_t n)
+{
+	for (size_t i = 2; i < n; i++)
+		if (p[i] == p[i - 1] && p[i] == p[i - 2] &&
+			(p[i] == '#' || p[i] == '=' || p[i] == '>' || p[i] == '-'))
+			return true;
+	return false;
+}
+
 static void looks(struct view *v)
 {
 	const char *p = v->t->text;
@@ -442,12 +457,10 @@ static void looks(struct view *v)
 	shape(v, S_QUESTION, end && p[end - 1] == '?');
 	shape(v, S_BULLET, v->s->bullet);
 	shape(v, S_CAPITALS, v->s->n_words > 3 && v->s->n_upper * 2 > v->s->n_words);
-	shape(v, S_EXCLAIMS, memmem(p + from, to - from, "!!", 2) != NULL);
+	shape(v, S_EXCLAIMS,
+		memchr(p + from, '!', to - from) && memmem(p + from, to - from, "!!", 2));
 	shape(v, S_FRAMED,
-		memmem(p + from, start - from, "###", 3) ||
-			memmem(p + from, start - from, "===", 3) ||
-			memmem(p + from, start - from, ">>>", 3) ||
-			memmem(p + from, start - from, "---", 3) ||
+		ruled(p + from, start - from) ||
 			(memchr(p + from, '<', start - from) &&
 				memchr(p + from, '>', start - from)) ||
 			(memchr(p + from, '[', start - from) &&
@@ -744,6 +757,8 @@ void inject_features(const struct inject_text *t, const struct inject_sentences 
 	out->n = 0;
 	v.place = place | inject_place(t, v.s->start, v.s->end);
 	v.n = inject_words(t->text, v.s, words);
+	for (size_t k = 0; k < v.n; k++)
+		v.words |= words[k].classes;
 	neighbours(&v);
 	for (uint64_t left = v.s->classes | v.near; left; left &= left - 1) {
 		unsigned k = (unsigned)__builtin_ctzll(left);

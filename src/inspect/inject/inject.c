@@ -385,8 +385,11 @@ static int on_part(
 	for (size_t i = 0; !e && i < n; i++)
 		e = report_match(r, p, &found[i]);
 	for (size_t i = 0; !e && i < p->s.n && r->reported < most; i++) {
-		double c = inject_confidence((double)p->s.v[i].score);
+		double c;
 
+		if (!p->s.v[i].candidate)
+			continue;
+		c = inject_confidence((double)p->s.v[i].score);
 		if (c < REPORT_FROM)
 			continue;
 		e = report_sentence(r, p, i, c);

@@ -25,12 +25,20 @@ double inject_score(const struct inject_features *f)
 	int sum[HIDDEN] = {0}, straight = 0;
 	double out = 0.0;
 
-	for (size_t i = 0; i < f->n; i++) {
-		const int8_t *w = hidden[f->v[i]];
+	for (size_t i = 0; i < f->n;) {
+		/* so many weights fit small sums, of which a machine adds many at once */
+		size_t end = f->n - i < 255 ? f->n : i + 255;
+		int16_t part[HIDDEN] = {0};
 
-		straight += direct[f->v[i]];
+		for (; i < end; i++) {
+			const int8_t *w = hidden[f->v[i]];
+
+			straight += direct[f->v[i]];
+			for (unsigned k = 0; k < HIDDEN; k++)
+				part[k] = (int16_t)(part[k] + w[k]);
+		}
 		for (unsigned k = 0; k < HIDDEN; k++)
-			sum[k] += w[k];
+			sum[k] += part[k];
 	}
 	for (unsigned k = 0; k < HIDDEN; k++) {
 		double h = sum[k] * hidden_scale[k] + hidden_bias[k];

@@ -17,7 +17,9 @@
 
 #define LONG_WORD      20 /* may be encoded text */
 #define SPACED_RUN     7  /* single letters in a row */
+#define SPACED_GAP     5u /* the next one has to start within */
 #define SENTENCE_WORDS 100
+#define SENTENCE_BYTES 48 /* most texts have fewer sentences */
 #define BIT(class)     ((uint64_t)1 << (class))
 #define LEET_CLASSES   (BIT(LEX_OVERRIDE) | BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_SECRET))
 #define ACTIONS                                                                               \
@@ -383,7 +385,7 @@ struct split {
 	struct bawn_arena *a;
 	struct inject_sentences *out;
 	struct inject_sentence s;
-	uint32_t spaced, spaced_end; /* a run of single letters */
+	uint32_t spaced, reach; /* a run of single letters, and where it is over */
 	unsigned run;
 	uint32_t stop;  /* behind the first stop behind the last word, 0 if there was none so far */
 	size_t tallied; /* up to here what is marked at the ends of words was counted */
@@ -434,16 +436,16 @@ static inline __attribute__((always_inline)) void hints(
 	struct split *p, const char *text, uint32_t start, uint32_t end)
 {
 	uint32_t n = end - start;
-	bool run = p->run, single, fresh;
+	bool near = start < p->reach, single = n == 1, goes_on;
 
-	single = (n == 1) | ((n == 2) & run & (text[start] == '_'));
-	fresh = single & (!run | (start > p->spaced_end + 4u));
-
-	if (__builtin_expect((p->run >= SPACED_RUN) & (!single | fresh), 0))
-		hint(p, p->spaced, p->spaced_end, HINT_SPACED);
-	p->spaced = fresh ? start : p->spaced;
-	p->spaced_end = single ? end : p->spaced_end;
-	p->run = (p->run & -(unsigned)(single & !fresh)) + single;
+	if (__builtin_expect((n == 2) & (p->run > 0), 0))
+		single = text[start] == '_';
+	goes_on = near & single;
+	if (__builtin_expect((p->run >= SPACED_RUN) & !goes_on, 0))
+		hint(p, p->spaced, p->reach - SPACED_GAP, HINT_SPACED);
+	p->run = (p->run & -(unsigned)goes_on) + single;
+	p->spaced = goes_on ? p->spaced : start;
+	p->reach = (end + SPACED_GAP) & -(uint32_t)single;
 	if (__builtin_expect(n < 2 * SPACED_RUN - 1, 1))
 		return;
 	if ((text[start + 1] == '.' || text[start + 1] == '_') &&
@@ -580,10 +582,10 @@ static inline __attribute__((always_inline)) void one_word(struct split *p, cons
 static void some_words(
 	struct split *p, struct finder *f, const struct inject_text *t, struct context *x)
 {
-	for (size_t i = 0; i < f->n && !p->failed; i++) {
-		struct found *w = &f->v[i];
+	struct found *end = f->v + f->n;
 
-		if (w->marks & M_BEGINS || p->fresh) {
+	for (struct found *w = f->v; w < end; w++) {
+		if ((w->marks & M_BEGINS) | p->fresh) {
 			end_sentence(p, &f->m);
 			begin_sentence(p, t, w->start);
 			/* no phrase goes over from the sentence before */
@@ -606,14 +608,17 @@ int inject_split(struct bawn_arena *a, const struct inject_text *t, struct injec
 	struct split p = {.a = a, .out = out, .fresh = true};
 	struct context x = {.clause = true};
 
-	*out = (struct inject_sentences){0};
+	*out = (struct inject_sentences){.cap = t->len / SENTENCE_BYTES + 8};
+	out->v = bawn_new(a, struct inject_sentence, out->cap);
+	if (!out->v)
+		return -ENOMEM;
 	find_begin(&f, t);
 	while (!p.failed && find_next(&f, t)) {
 		some_words(&p, &f, t, &x);
 		leave_blocks(&p, &f.m);
 	}
 	if (p.run >= SPACED_RUN)
-		hint(&p, p.spaced, p.spaced_end, HINT_SPACED);
+		hint(&p, p.spaced, p.reach - SPACED_GAP, HINT_SPACED);
 	end_sentence(&p, &f.m);
 	return p.failed;
 }
