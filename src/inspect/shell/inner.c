@@ -20,44 +20,59 @@ static struct sh_inner *add(struct sh *s, struct sh_inners *in, const char *t, u
 	return x;
 }
 
+/* What find calls the files that it looks for, with a slash before it. */
+static const char *find_name(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 1; i + 1 < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text, "|-name|-iname|"))
+			return bawn_arena_printf(s->a, "/%s", c->args.v[i + 1].text);
+	}
+	return "";
+}
+
+/* The words behind -exec, up to its end; `found` stands for {}. */
+static int exec_words(
+	struct sh *s, const struct sh_command *c, size_t *i, const char *found, struct sh_words *w)
+{
+	for (; *i < c->args.n; (*i)++) {
+		struct sh_word *x;
+		const char *t = c->args.v[*i].text, *hole = strstr(t, "{}");
+
+		if (!strcmp(t, ";") || !strcmp(t, "+"))
+			break;
+		x = bawn_grow(s->a, &w->v, &w->n, &w->cap);
+		if (!x)
+			return sh_no_memory(s);
+		*x = c->args.v[*i];
+		if (hole)
+			x->text = bawn_arena_printf(
+				s->a, "%.*s%s%s", (int)(hole - t), t, found, hole + 2);
+		if (!x->text)
+			return sh_no_memory(s);
+	}
+	return 0;
+}
+
 /* -exec CMD … ; — {} becomes the first place that is searched, with the name for what only reads.
  */
 static int find(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	const char *place = c->args.n > 1 && c->args.v[1].text[0] != '-' ? c->args.v[1].text : ".";
-	const char *name = "";
-	bool reads;
+	const char *name = find_name(s, c);
+	const char *file = name ? bawn_arena_printf(s->a, "%s%s", place, name) : NULL;
 
-	for (size_t i = 1; i < c->args.n; i++) {
+	if (!file)
+		return sh_no_memory(s);
+	for (size_t i = 1; i + 1 < c->args.n; i++) {
 		struct sh_words w = {0};
+		bool reads = sh_is(
+			c->args.v[i + 1].text, "|cat|curl|wget|scp|nc|base64|strings|head|xxd|");
 
-		if (sh_is(c->args.v[i].text, "|-name|-iname|") && i + 1 < c->args.n) {
-			name = bawn_arena_printf(s->a, "/%s", c->args.v[i + 1].text);
-			if (!name)
-				return sh_no_memory(s);
-		}
 		if (!sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|-okdir|"))
 			continue;
-		reads = i + 1 < c->args.n &&
-			sh_is(c->args.v[i + 1].text,
-				"|cat|curl|wget|scp|nc|base64|strings|head|xxd|");
-		for (i++; i < c->args.n; i++) {
-			struct sh_word *x;
-			const char *t = c->args.v[i].text;
-
-			if (!strcmp(t, ";") || !strcmp(t, "+"))
-				break;
-			x = bawn_grow(s->a, &w.v, &w.n, &w.cap);
-			if (!x)
-				return sh_no_memory(s);
-			*x = c->args.v[i];
-			if (strstr(t, "{}"))
-				x->text = bawn_arena_printf(s->a, "%.*s%s%s%s",
-					(int)(strstr(t, "{}") - t), t, place, reads ? name : "",
-					strstr(t, "{}") + 2);
-			if (!x->text)
-				return sh_no_memory(s);
-		}
+		i++;
+		if (exec_words(s, c, &i, reads ? file : place, &w) < 0)
+			return sh_no_memory(s);
 		(void)add(s, in, sh_quote_words(s, &w, 0), SH_ARGSIN);
 	}
 	return 0;
