@@ -175,6 +175,23 @@ static bool runs_string(const char *code, const char *p)
 	return false;
 }
 
+/* "cmd" | getline, print | "cmd": pipes of awk. */
+static bool piped_string(const char *code, const char *p)
+{
+	const char *end = string_end(p), *q = p;
+
+	while (q > code && strchr(" \t(", q[-1]))
+		q--;
+	if (q > code && q[-1] == '|')
+		return true;
+	for (end += *end != 0; *end && strchr(" \t)", *end);)
+		end++;
+	if (*end != '|')
+		return false;
+	end += 1 + (end[1] == '&');
+	return !strncmp(end + strspn(end, " \t"), "getline", 7);
+}
+
 /* subprocess.run(["rm", "-rf", "/"]): the strings of the list as one command. */
 static int add_list(struct sh *s, struct sh_inners *in, const char *p)
 {
@@ -201,9 +218,9 @@ static int add_list(struct sh *s, struct sh_inners *in, const char *p)
 
 int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in)
 {
+	bool awk = c->args.n && strstr(c->args.v[0].text, "awk");
 	size_t found = 0;
 
-	(void)c;
 	if (!bawn_scan_spend(s->scan, strlen(code)))
 		return 0;
 	for (const char *p = code; *p; p++) {
@@ -220,7 +237,8 @@ int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct s
 		}
 		if (*p != '"' && *p != '\'' && *p != '`')
 			continue;
-		if (in->n < SH_INNER_MAX - 2 && (*p == '`' || runs_string(code, p))) {
+		if (in->n < SH_INNER_MAX - 2 &&
+			(*p == '`' || runs_string(code, p) || (awk && piped_string(code, p)))) {
 			rc = add_string(s, in, p);
 			if (rc == 0)
 				rc = add_list(s, in, p);
@@ -349,6 +367,10 @@ static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bo
 	if (!script)
 		f = path ? sh_file_get(s, path, false) : NULL;
 
+	if (!f && !script && path && strchr(path, '/') && path[0] != '/' && s->unpacked) {
+		d = (struct sh_data){.taint = SH_NET, .from = s->unpacked, .url = s->unpacked};
+		return sh_vet_execution(s, c, &d);
+	}
 	if (!f || (!script && !strchr(path, '/') && !f->exec))
 		return 0;
 	d = f->data;
@@ -357,6 +379,13 @@ static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bo
 	rc = sh_vet_execution(s, c, &d);
 	if (rc == 0 && script && f->data.len)
 		rc = sh_vet_code(s, c, f->data.text);
+	if (rc == 0 && script && f->data.len && f->data.known) {
+		enum bawn_lang lang = sh_interpreter(c->args.v[0].text);
+
+		rc = nested_code(s, c, lang ? lang : BAWN_LANG_COUNT, f->data.text, f->data.len);
+		if (rc == 0 && lang)
+			rc = sh_code_inner(s, c, f->data.text, in);
+	}
 	if (rc == 0 && !script && f->data.known && f->data.len)
 		(void)add(s, in, f->data.text, 0);
 	return rc;

@@ -499,6 +499,25 @@ static int seal(struct sh *s, struct sh_command *c, const char *to)
 	return rc;
 }
 
+/* tar x, unzip: files of somebody who is only known by an address. */
+static void note_unpacked(struct sh *s, const struct sh_command *c)
+{
+	struct sh_data d = c->in;
+	const char *flags = c->args.n > 1 ? c->args.v[1].text : "";
+
+	if (strcmp(c->args.v[0].text, "unzip") != 0 && !strchr(flags, 'x') &&
+		!has(c, "|--extract|"))
+		return;
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
+
+		if (f && (f->data.taint & SH_NET))
+			d = f->data;
+	}
+	if ((d.taint & SH_NET) && d.url && sh_host_of(s, d.url, NULL) == SH_HOST_ODD)
+		s->unpacked = d.url;
+}
+
 /* tar cf FILE …, zip FILE …, 7z a FILE … */
 static int archive(struct sh *s, struct sh_command *c)
 {
@@ -519,6 +538,7 @@ static int archive(struct sh *s, struct sh_command *c)
 				to = c->args.v[i].text;
 		}
 	}
+	note_unpacked(s, c);
 	whole_trees(s, c, true);
 	return to || sh_is(p, "|tar|gtar|bsdtar|cpio|pax|") ? pack(s, c, to) : convert(s, c, to);
 }
@@ -687,6 +707,8 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 		return tee(s, c);
 	if (!strcmp(p, "dd"))
 		return disk_dump(s, c);
+	if (!strcmp(p, "unzip"))
+		note_unpacked(s, c);
 	if (sh_is(p, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ar|"))
 		return archive(s, c);
 	if (sh_is(p, "|chmod|"))

@@ -160,6 +160,7 @@ struct sh {
 	struct sh_places places;
 	const char *past_from;
 	struct bawn_strlist encrypted; /* words of commands that encrypt */
+	const char *unpacked;          /* the bare address whose archive lies unpacked here */
 };
 
 /* What earlier commands of the text did. */
