@@ -22,20 +22,6 @@ static int found(struct sh *s, const struct sh_command *c, const char *rule, con
 	return sh_report(s, c, &f);
 }
 
-/* The word behind `key`, or what follows it after an equals sign. */
-static const char *behind(const struct sh_command *c, const char *key)
-{
-	size_t n = strlen(key);
-
-	for (size_t i = 1; i < c->args.n; i++) {
-		const char *t = c->args.v[i].text;
-
-		if (!strncmp(t, key, n) && (t[n] == '=' || !t[n]))
-			return t[n] ? t + n + 1 : i + 1 < c->args.n ? c->args.v[i + 1].text : NULL;
-	}
-	return NULL;
-}
-
 static bool serves(const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
@@ -49,24 +35,30 @@ static bool serves(const struct sh_command *c)
 	return sh_is(p, "|http-server|live-server|darkhttpd|webfsd|miniserve|dufs|updog|");
 }
 
+/* The tree that is offered: named, or where it is started. */
+static const char *served(const struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (!strncmp(t, "--directory=", 12))
+			return t + 12;
+		if (t[0] == '/' || t[0] == '~' || sh_is(c->args.v[i - 1].text, "|-d|--directory|"))
+			return t;
+	}
+	return s->cwd ? s->cwd : ".";
+}
+
 /* A home, the whole system or all of its settings for whoever asks. */
 static int vet_serve(struct sh *s, const struct sh_command *c)
 {
-	const char *dir = NULL;
+	const char *dir;
 	enum sh_place p;
 
 	if (!serves(c))
 		return 0;
-	dir = behind(c, "--directory");
-	if (!dir)
-		dir = behind(c, "-d");
-	for (size_t i = 1; !dir && i < c->args.n; i++) {
-		if (c->args.v[i].text[0] == '/' || c->args.v[i].text[0] == '~')
-			dir = c->args.v[i].text;
-	}
-	if (!dir)
-		dir = s->cwd;
-	p = dir ? sh_place(s, dir) : SH_HERE_DIR;
+	dir = served(s, c);
+	p = sh_place(s, dir);
 	if (p != SH_ROOT_DIR && p != SH_HOME_DIR && p != SH_SYSTEM_DIR)
 		return 0;
 	if (sh_is(dir, "|/srv|/mnt|/media|/opt|/srv/|/mnt/|/media/|/opt/|"))

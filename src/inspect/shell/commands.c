@@ -155,10 +155,9 @@ static int plain_program(struct sh *s, struct sh_command *c)
 	c->path = w->text;
 	if (!w->known && strchr(w->text, '$')) {
 		x = without_unknown(s, w->text);
-		if (x && glob_program(sh_base(x)))
-			w->text = x;
-		else if ((x = named_program(s, w->text)))
-			w->text = x;
+		if (!x || !glob_program(sh_base(x)))
+			x = named_program(s, w->text);
+		w->text = x ? x : w->text;
 	}
 	copy = strchr(w->text, '/') ? sh_file_get(s, w->text, false) : NULL;
 	if (copy && copy->was)

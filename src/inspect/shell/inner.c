@@ -20,44 +20,59 @@ static struct sh_inner *add(struct sh *s, struct sh_inners *in, const char *t, u
 	return x;
 }
 
+/* What find calls the files that it looks for, with a slash before it. */
+static const char *find_name(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 1; i + 1 < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text, "|-name|-iname|"))
+			return bawn_arena_printf(s->a, "/%s", c->args.v[i + 1].text);
+	}
+	return "";
+}
+
+/* The words behind -exec, up to its end; `found` stands for {}. */
+static int exec_words(
+	struct sh *s, const struct sh_command *c, size_t *i, const char *found, struct sh_words *w)
+{
+	for (; *i < c->args.n; (*i)++) {
+		struct sh_word *x;
+		const char *t = c->args.v[*i].text, *hole = strstr(t, "{}");
+
+		if (!strcmp(t, ";") || !strcmp(t, "+"))
+			break;
+		x = bawn_grow(s->a, &w->v, &w->n, &w->cap);
+		if (!x)
+			return sh_no_memory(s);
+		*x = c->args.v[*i];
+		if (hole)
+			x->text = bawn_arena_printf(
+				s->a, "%.*s%s%s", (int)(hole - t), t, found, hole + 2);
+		if (!x->text)
+			return sh_no_memory(s);
+	}
+	return 0;
+}
+
 /* -exec CMD … ; — {} becomes the first place that is searched, with the name for what only reads.
  */
 static int find(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	const char *place = c->args.n > 1 && c->args.v[1].text[0] != '-' ? c->args.v[1].text : ".";
-	const char *name = "";
-	bool reads;
+	const char *name = find_name(s, c);
+	const char *file = name ? bawn_arena_printf(s->a, "%s%s", place, name) : NULL;
 
-	for (size_t i = 1; i < c->args.n; i++) {
+	if (!file)
+		return sh_no_memory(s);
+	for (size_t i = 1; i + 1 < c->args.n; i++) {
 		struct sh_words w = {0};
+		bool reads = sh_is(
+			c->args.v[i + 1].text, "|cat|curl|wget|scp|nc|base64|strings|head|xxd|");
 
-		if (sh_is(c->args.v[i].text, "|-name|-iname|") && i + 1 < c->args.n) {
-			name = bawn_arena_printf(s->a, "/%s", c->args.v[i + 1].text);
-			if (!name)
-				return sh_no_memory(s);
-		}
 		if (!sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|-okdir|"))
 			continue;
-		reads = i + 1 < c->args.n &&
-			sh_is(c->args.v[i + 1].text,
-				"|cat|curl|wget|scp|nc|base64|strings|head|xxd|");
-		for (i++; i < c->args.n; i++) {
-			struct sh_word *x;
-			const char *t = c->args.v[i].text;
-
-			if (!strcmp(t, ";") || !strcmp(t, "+"))
-				break;
-			x = bawn_grow(s->a, &w.v, &w.n, &w.cap);
-			if (!x)
-				return sh_no_memory(s);
-			*x = c->args.v[i];
-			if (strstr(t, "{}"))
-				x->text = bawn_arena_printf(s->a, "%.*s%s%s%s",
-					(int)(strstr(t, "{}") - t), t, place, reads ? name : "",
-					strstr(t, "{}") + 2);
-			if (!x->text)
-				return sh_no_memory(s);
-		}
+		i++;
+		if (exec_words(s, c, &i, reads ? file : place, &w) < 0)
+			return sh_no_memory(s);
 		(void)add(s, in, sh_quote_words(s, &w, 0), SH_ARGSIN);
 	}
 	return 0;
@@ -160,6 +175,23 @@ static bool runs_string(const char *code, const char *p)
 	return false;
 }
 
+/* "cmd" | getline, print | "cmd": pipes of awk. */
+static bool piped_string(const char *code, const char *p)
+{
+	const char *end = string_end(p), *q = p;
+
+	while (q > code && strchr(" \t(", q[-1]))
+		q--;
+	if (q > code && q[-1] == '|')
+		return true;
+	for (end += *end != 0; *end && strchr(" \t)", *end);)
+		end++;
+	if (*end != '|')
+		return false;
+	end += 1 + (end[1] == '&');
+	return !strncmp(end + strspn(end, " \t"), "getline", 7);
+}
+
 /* subprocess.run(["rm", "-rf", "/"]): the strings of the list as one command. */
 static int add_list(struct sh *s, struct sh_inners *in, const char *p)
 {
@@ -186,9 +218,9 @@ static int add_list(struct sh *s, struct sh_inners *in, const char *p)
 
 int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in)
 {
+	bool awk = c->args.n && strstr(c->args.v[0].text, "awk");
 	size_t found = 0;
 
-	(void)c;
 	if (!bawn_scan_spend(s->scan, strlen(code)))
 		return 0;
 	for (const char *p = code; *p; p++) {
@@ -205,7 +237,8 @@ int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct s
 		}
 		if (*p != '"' && *p != '\'' && *p != '`')
 			continue;
-		if (in->n < SH_INNER_MAX - 2 && (*p == '`' || runs_string(code, p))) {
+		if (in->n < SH_INNER_MAX - 2 &&
+			(*p == '`' || runs_string(code, p) || (awk && piped_string(code, p)))) {
 			rc = add_string(s, in, p);
 			if (rc == 0)
 				rc = add_list(s, in, p);
@@ -334,6 +367,10 @@ static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bo
 	if (!script)
 		f = path ? sh_file_get(s, path, false) : NULL;
 
+	if (!f && !script && path && strchr(path, '/') && path[0] != '/' && s->unpacked) {
+		d = (struct sh_data){.taint = SH_NET, .from = s->unpacked, .url = s->unpacked};
+		return sh_vet_execution(s, c, &d);
+	}
 	if (!f || (!script && !strchr(path, '/') && !f->exec))
 		return 0;
 	d = f->data;
@@ -342,6 +379,13 @@ static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bo
 	rc = sh_vet_execution(s, c, &d);
 	if (rc == 0 && script && f->data.len)
 		rc = sh_vet_code(s, c, f->data.text);
+	if (rc == 0 && script && f->data.len && f->data.known) {
+		enum bawn_lang lang = sh_interpreter(c->args.v[0].text);
+
+		rc = nested_code(s, c, lang ? lang : BAWN_LANG_COUNT, f->data.text, f->data.len);
+		if (rc == 0 && lang)
+			rc = sh_code_inner(s, c, f->data.text, in);
+	}
 	if (rc == 0 && !script && f->data.known && f->data.len)
 		(void)add(s, in, f->data.text, 0);
 	return rc;

@@ -499,6 +499,25 @@ static int seal(struct sh *s, struct sh_command *c, const char *to)
 	return rc;
 }
 
+/* tar x, unzip: files of somebody who is only known by an address. */
+static void note_unpacked(struct sh *s, const struct sh_command *c)
+{
+	struct sh_data d = c->in;
+	const char *flags = c->args.n > 1 ? c->args.v[1].text : "";
+
+	if (strcmp(c->args.v[0].text, "unzip") != 0 && !strchr(flags, 'x') &&
+		!has(c, "|--extract|"))
+		return;
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
+
+		if (f && (f->data.taint & SH_NET))
+			d = f->data;
+	}
+	if ((d.taint & SH_NET) && d.url && sh_host_of(s, d.url, NULL) == SH_HOST_ODD)
+		s->unpacked = d.url;
+}
+
 /* tar cf FILE …, zip FILE …, 7z a FILE … */
 static int archive(struct sh *s, struct sh_command *c)
 {
@@ -519,6 +538,7 @@ static int archive(struct sh *s, struct sh_command *c)
 				to = c->args.v[i].text;
 		}
 	}
+	note_unpacked(s, c);
 	whole_trees(s, c, true);
 	return to || sh_is(p, "|tar|gtar|bsdtar|cpio|pax|") ? pack(s, c, to) : convert(s, c, to);
 }
@@ -550,63 +570,6 @@ static int edit_in_place(struct sh *s, struct sh_command *c)
 			return rc;
 	}
 	return 0;
-}
-
-/* ps e, ps auxe, ps eww: a letter that says more than -e does. */
-static bool shows_environment(const struct sh_command *c)
-{
-	const char *t = c->args.n > 1 ? c->args.v[1].text : "";
-
-	return has(c, "|-E|e|axe|auxe|eaux|eww|auxeww|axeww|ewwax|") ||
-	       (t[0] && !t[strspn(t, "auxewf")] && strchr(t, 'e'));
-}
-
-/* What only says something about the host, the environment or a secret. */
-static unsigned source(const struct sh_command *c)
-{
-	const char *p = c->args.v[0].text, *l = c->line;
-
-	if (sh_is(p, "|env|printenv|") ||
-		(sh_is(p, "|set|export|declare|") && c->args.n < 3 &&
-			(c->args.n < 2 || !strcmp(c->args.v[1].text, "-p"))))
-		return SH_ENV;
-	if (!strcmp(p, "ps") && shows_environment(c))
-		return SH_ENV;
-	if (sh_is(p, "|pbpaste|wl-paste|") ||
-		(sh_is(p, "|xclip|xsel|") && has(c, "|-o|-out|--output|-bo|-ob|-op|")))
-		return SH_SECRET | SH_CLIP;
-	if (sh_is(p, "|tcpdump|tshark|ngrep|"))
-		return has(c, "|-r|") ? SH_FILE : SH_SECRET;
-	if (sh_is(p, "|hostname|id|whoami|uname|ifconfig|ip|ps|w|who|last|netstat|ss|lscpu|lsblk|"
-		     "groups|uptime|df|mount|dmesg|arp|"))
-		return SH_HOST;
-	if (sh_is(p, "|history|fc|"))
-		return SH_SECRET | SH_CLIP;
-	if (sh_is(p, "|mysqldump|pg_dump|pg_dumpall|mongodump|"))
-		return SH_SECRET;
-	if (strstr(l, "security find-generic") || strstr(l, "security find-internet") ||
-		strstr(l, "security dump-keychain") || strstr(l, "export-secret-keys") ||
-		(strstr(l, "get secret") && !strcmp(p, "kubectl")))
-		return SH_SECRET | SH_HARD;
-	if (sh_is(p, "|dig|nslookup|host|"))
-		return SH_NET;
-	return 0;
-}
-
-/* Asks for a token in order to use it. */
-static bool token(const struct sh_command *c)
-{
-	static const char *const asks[] = {"secretsmanager get-secret", "print-access-token",
-		"print-identity-token", "auth token", "get-login-password", "vault kv get",
-		"pass show", "op read", "secrets versions access", "get-access-token",
-		"op item get", "bw get", "keyvault secret show", "lpass show", "doppler secrets",
-		"ssm get-param", NULL};
-
-	for (size_t i = 0; asks[i]; i++) {
-		if (strstr(c->line, asks[i]))
-			return true;
-	}
-	return false;
 }
 
 /* A one-liner that prints what a shell is then given. */
@@ -679,12 +642,12 @@ static bool kept(const struct sh_command *c)
 
 static int generic(struct sh *s, struct sh_command *c)
 {
-	unsigned t = source(c);
+	unsigned t = sh_source(c);
 	struct sh_data d = sh_unknown(c->in.taint, c->in.from);
 	const char *host;
 
 	d.url = c->in.url;
-	if (token(c)) {
+	if (sh_prints_token(c)) {
 		c->out = sh_unknown(SH_ENV, "$token");
 		return 0;
 	}
@@ -744,6 +707,8 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 		return tee(s, c);
 	if (!strcmp(p, "dd"))
 		return disk_dump(s, c);
+	if (!strcmp(p, "unzip"))
+		note_unpacked(s, c);
 	if (sh_is(p, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ar|"))
 		return archive(s, c);
 	if (sh_is(p, "|chmod|"))

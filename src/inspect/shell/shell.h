@@ -160,6 +160,7 @@ struct sh {
 	struct sh_places places;
 	const char *past_from;
 	struct bawn_strlist encrypted; /* words of commands that encrypt */
+	const char *unpacked;          /* the bare address whose archive lies unpacked here */
 };
 
 /* What earlier commands of the text did. */
@@ -253,6 +254,9 @@ enum bawn_lang sh_interpreter(const char *prog);
 
 /* model.c: what it reads, prints and writes. */
 int sh_model(struct sh *s, struct sh_command *c);
+/* sources.c: what its output is, whatever its input; 0: nothing special. */
+unsigned sh_source(const struct sh_command *c);
+bool sh_prints_token(const struct sh_command *c); /* it prints one secret in order to use it */
 
 /* paths.c */
 enum sh_place {

@@ -69,6 +69,7 @@ static const struct wrapper wrappers[] = {
 	{"winpty", "", "", 0, 0, false},
 	{"daemonize", "acepluv", "", 0, 0, false},
 	{"sem", "j", "", 0, SH_ARGSIN, false},
+	{"screen", "cehpsStT", "", 0, 0, false},
 	{"gosu", "", "", 1, 0, false},
 	{"su-exec", "", "", 1, 0, false},
 	{"grc", "", "", 0, 0, false},
@@ -404,6 +405,33 @@ static int xargs(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	return 0;
 }
 
+/* What tmux starts in a window, or types into one. */
+static int tmux(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	size_t at = past_options(c, 1, "cfLSTf");
+	const char *order = at < c->args.n ? c->args.v[at].text : "";
+	struct sh_words typed = {0};
+
+	if (sh_is(order, "|new|new-session|neww|new-window|splitw|split-window|respawn-pane|run|"
+			 "run-shell|popup|display-popup|"))
+		return joined_inner(s, c, in, past_options(c, at + 1, "cefFnstxylpT"), 0);
+	if (!sh_is(order, "|send|send-keys|"))
+		return 0;
+	for (at = past_options(c, at + 1, "tN"); at < c->args.n; at++) {
+		struct sh_word *w;
+
+		if (sh_is(c->args.v[at].text, "|Enter|C-m|KPEnter|C-c|C-u|Escape|C-l|"))
+			continue;
+		w = bawn_grow(s->a, &typed.v, &typed.n, &typed.cap);
+		if (!w)
+			return sh_no_memory(s);
+		*w = c->args.v[at];
+	}
+	if (typed.n)
+		(void)sh_inner_add(s, in, sh_join_words(s, &typed, 0, typed.n, ' ').text);
+	return 0;
+}
+
 static int special(struct sh *s, struct sh_command *c, struct sh_inners *in, bool *hit)
 {
 	const char *p = c->args.v[0].text;
@@ -422,6 +450,8 @@ static int special(struct sh *s, struct sh_command *c, struct sh_inners *in, boo
 					(strcmp(p, "sshpass") != 0),
 				"oip"),
 			strcmp(p, "sshpass") != 0 ? SH_REMOTE : 0);
+	if (!strcmp(p, "tmux"))
+		return tmux(s, c, in);
 	if (!strcmp(p, "watch"))
 		return joined_inner(s, c, in, past_options(c, 1, "nd"), 0);
 	if (sh_is(p, "|docker|podman|nerdctl|kubectl|oc|crictl|lxc|ctr|docker-compose|adb|"))

@@ -309,38 +309,48 @@ static int vet_install(
 	return sh_report(s, c, &f);
 }
 
+static int vet_redirect(struct sh *s, const struct sh_command *c, const struct sh_redir *d)
+{
+	bool out = d->kind == SH_OUT || d->kind == SH_APPEND;
+	int rc = 0;
+
+	if (out || !strncmp(d->path, "/dev/tcp", 8) || !strncmp(d->path, "/dev/udp", 8))
+		rc = sh_vet_fact(
+			s, c, d->kind == SH_APPEND ? "@append" : "@write", sh_path(s, d->path));
+	if (rc == 0 && out)
+		rc = vet_login(s, c, d->path);
+	if (rc == 0 && out && d->fd != 2)
+		rc = vet_put(s, c, d->path, &c->out);
+	if (rc == 0 && d->kind == SH_OUT && d->fd != 2)
+		rc = vet_install(s, c, d->path, &c->out);
+	return rc;
+}
+
+/* A file that its arguments name. */
+static int vet_write(struct sh *s, const struct sh_command *c, const char *path)
+{
+	const char *p = c->args.v[0].text;
+	const struct sh_file *to = sh_file_get(s, path, false);
+	int rc = vet_install(s, c, path, to ? &to->data : NULL);
+
+	if (rc == 0)
+		rc = sh_vet_fact(
+			s, c, strcmp(p, "touch") != 0 ? "@write" : "@touch", sh_path(s, path));
+	if (rc == 0 && sh_is(p, "|tee|sponge|"))
+		rc = vet_login(s, c, path);
+	if (rc == 0 && sh_is(p, "|tee|sponge|ed|ex|"))
+		rc = vet_put(s, c, path, &c->in);
+	return rc;
+}
+
 static int vet_writes(struct sh *s, const struct sh_command *c)
 {
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < c->redirs.n; i++) {
-		const struct sh_redir *d = &c->redirs.v[i];
-
-		if (d->kind == SH_OUT || d->kind == SH_APPEND || !strncmp(d->path, "/dev/tcp", 8) ||
-			!strncmp(d->path, "/dev/udp", 8))
-			rc = sh_vet_fact(s, c, d->kind == SH_APPEND ? "@append" : "@write",
-				sh_path(s, d->path));
-		if (rc == 0 && (d->kind == SH_OUT || d->kind == SH_APPEND))
-			rc = vet_login(s, c, d->path);
-		if (rc == 0 && (d->kind == SH_OUT || d->kind == SH_APPEND) && d->fd != 2)
-			rc = vet_put(s, c, d->path, &c->out);
-		if (rc == 0 && d->kind == SH_OUT && d->fd != 2)
-			rc = vet_install(s, c, d->path, &c->out);
-	}
-	for (size_t i = 0; rc == 0 && i < c->writes.n; i++) {
-		const struct sh_file *to = sh_file_get(s, c->writes.v[i], false);
-
-		rc = vet_install(s, c, c->writes.v[i], to ? &to->data : NULL);
-		if (rc < 0)
-			return rc;
-		rc = sh_vet_fact(s, c,
-			strcmp(c->args.v[0].text, "touch") != 0 ? "@write" : "@touch",
-			sh_path(s, c->writes.v[i]));
-		if (rc == 0 && sh_is(c->args.v[0].text, "|tee|sponge|"))
-			rc = vet_login(s, c, c->writes.v[i]);
-		if (rc == 0 && sh_is(c->args.v[0].text, "|tee|sponge|ed|ex|"))
-			rc = vet_put(s, c, c->writes.v[i], &c->in);
-	}
+	for (size_t i = 0; rc == 0 && i < c->redirs.n; i++)
+		rc = vet_redirect(s, c, &c->redirs.v[i]);
+	for (size_t i = 0; rc == 0 && i < c->writes.n; i++)
+		rc = vet_write(s, c, c->writes.v[i]);
 	return rc;
 }
 

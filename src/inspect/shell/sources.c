@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs whose output is worth something by itself: the environment, the host, stores of secrets.
+ */
+#include <string.h>
+
+#include "inspect/shell/shell.h"
+
+static bool has(const struct sh_command *c, const char *list)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text, list))
+			return true;
+	}
+	return false;
+}
+
+/* ps e, ps auxe, ps eww: a letter that says more than -e does. */
+static bool shows_environment(const struct sh_command *c)
+{
+	const char *t = c->args.n > 1 ? c->args.v[1].text : "";
+
+	return has(c, "|-E|e|axe|auxe|eaux|eww|auxeww|axeww|ewwax|") ||
+	       (t[0] && !t[strspn(t, "auxewf")] && strchr(t, 'e'));
+}
+
+/* What only says something about the host, the environment or a secret. */
+unsigned sh_source(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text, *l = c->line;
+
+	if (sh_is(p, "|env|printenv|") ||
+		(sh_is(p, "|set|export|declare|") && c->args.n < 3 &&
+			(c->args.n < 2 || !strcmp(c->args.v[1].text, "-p"))))
+		return SH_ENV;
+	if (!strcmp(p, "ps") && shows_environment(c))
+		return SH_ENV;
+	if (sh_is(p, "|pbpaste|wl-paste|") ||
+		(sh_is(p, "|xclip|xsel|") && has(c, "|-o|-out|--output|-bo|-ob|-op|")))
+		return SH_SECRET | SH_CLIP;
+	if (sh_is(p, "|tcpdump|tshark|ngrep|"))
+		return has(c, "|-r|") ? SH_FILE : SH_SECRET;
+	if (sh_is(p, "|hostname|id|whoami|uname|ifconfig|ip|ps|w|who|last|netstat|ss|lscpu|lsblk|"
+		     "groups|uptime|df|mount|dmesg|arp|"))
+		return SH_HOST;
+	if (sh_is(p, "|history|fc|"))
+		return SH_SECRET | SH_CLIP;
+	if (sh_is(p, "|mysqldump|pg_dump|pg_dumpall|mongodump|"))
+		return SH_SECRET;
+	if (strstr(l, "security find-generic") || strstr(l, "security find-internet") ||
+		strstr(l, "security dump-keychain") || strstr(l, "export-secret-keys") ||
+		(strstr(l, "get secret") && !strcmp(p, "kubectl")))
+		return SH_SECRET | SH_HARD;
+	if (sh_is(p, "|dig|nslookup|host|"))
+		return SH_NET;
+	return 0;
+}
+
+/* Asks for a token in order to use it. */
+bool sh_prints_token(const struct sh_command *c)
+{
+	static const char *const asks[] = {"secretsmanager get-secret", "print-access-token",
+		"print-identity-token", "auth token", "get-login-password", "vault kv get",
+		"pass show", "op read", "secrets versions access", "get-access-token",
+		"op item get", "bw get", "keyvault secret show", "lpass show", "doppler secrets",
+		"ssm get-param", NULL};
+
+	for (size_t i = 0; asks[i]; i++) {
+		if (strstr(c->line, asks[i]))
+			return true;
+	}
+	return false;
+}
