@@ -145,3 +145,55 @@ int bawn_send_fds(int sock, const void *data, size_t len, const int *fds, size_t
 	sent = sendmsg(sock, &mh, MSG_NOSIGNAL);
 	return sent < 0 ? -errno : (size_t)sent == len ? 0 : -EMSGSIZE;
 }
+
+static void take_control(struct msghdr *mh, struct bawn_received *ret)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(mh); c; c = CMSG_NXTHDR(mh, c)) {
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_RIGHTS && !ret->n) {
+			ret->n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+			memcpy(ret->fds, CMSG_DATA(c), ret->n * sizeof(int));
+		} else if (c->cmsg_type == SCM_CREDENTIALS) {
+			struct ucred who;
+
+			memcpy(&who, CMSG_DATA(c), sizeof(who));
+			ret->from = who.pid;
+		}
+	}
+}
+
+void bawn_received_close(struct bawn_received *r)
+{
+	while (r->n)
+		(void)close(r->fds[--r->n]);
+}
+
+ssize_t bawn_receive_fds(int sock, void *data, size_t len, int flags, struct bawn_received *ret)
+{
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(sizeof(int) * BAWN_SEND_FDS_MAX) +
+			 CMSG_SPACE(sizeof(struct ucred))];
+	} c = {.buf = {0}};
+	struct iovec iov = {.iov_base = data, .iov_len = len};
+	struct msghdr mh = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = c.buf,
+		.msg_controllen = sizeof(c.buf)};
+	ssize_t n;
+
+	ret->n = 0;
+	ret->from = 0;
+	do
+		n = recvmsg(sock, &mh, flags | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	take_control(&mh, ret);
+	/* the room for credentials, where there are none, holds a few more: hence fds' size */
+	if (!(mh.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && ret->n <= BAWN_SEND_FDS_MAX)
+		return n;
+	bawn_received_close(ret);
+	return -EPROTO;
+}

@@ -28,3 +28,14 @@ int bawn_pidfd_await(int pidfd, int timeout_ms);
  * whole. */
 #define BAWN_SEND_FDS_MAX 64
 int bawn_send_fds(int sock, const void *data, size_t len, const int *fds, size_t n);
+
+struct bawn_received {
+	int fds[BAWN_SEND_FDS_MAX + 8]; /* close-on-exec, the caller's */
+	size_t n;
+	pid_t from; /* who sent it, if the socket asks (SO_PASSCRED); else 0 */
+};
+
+/* One message into `data` and what came with it. How many bytes, 0 at the end, or -errno; then no
+ * descriptor is left open. -EPROTO if it was longer than `len` or had too many descriptors. */
+ssize_t bawn_receive_fds(int sock, void *data, size_t len, int flags, struct bawn_received *ret);
+void bawn_received_close(struct bawn_received *r);

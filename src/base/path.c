@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 char *bawn_path_clean(struct bawn_arena *a, const char *path)
 {
@@ -210,6 +212,37 @@ const char *bawn_path_home(struct bawn_arena *a)
 	if (env && *env == '/')
 		return bawn_path_clean(a, env);
 	return home_from_passwd(a);
+}
+
+/* A directory in memory that is ours alone, or root's and open to all but with the sticky bit. */
+static bool is_good_place(const char *dir)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || access(dir, W_OK | X_OK) < 0)
+		return false;
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return false;
+	if (st.st_mode & (S_IWGRP | S_IWOTH) && (st.st_uid != 0 || !(st.st_mode & S_ISVTX)))
+		return false;
+	return statfs(dir, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+}
+
+const char *bawn_path_runtime(bool in_memory)
+{
+	static char own[64];
+	const char *const places[] = {own, "/run", "/dev/shm"};
+	const char *run = getenv("XDG_RUNTIME_DIR"); /* NOLINT(concurrency-mt-unsafe): as above */
+
+	/* sockets are bound below it */
+	if (run && *run == '/' && strlen(run) <= 60 && access(run, W_OK) == 0)
+		return run;
+	(void)snprintf(own, sizeof(own), "/run/user/%u", geteuid());
+	for (size_t i = 0; in_memory && i < sizeof(places) / sizeof(places[0]); i++)
+		if (is_good_place(places[i]))
+			return places[i];
+	return "/tmp";
 }
 
 char *bawn_path_state(struct bawn_arena *a, const char *rest)

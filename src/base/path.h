@@ -26,6 +26,13 @@ bool bawn_path_is_glob(const char *text);
 bool bawn_glob_match(const char *pattern, const char *path);
 /* The home directory: $HOME if absolute, else from /etc/passwd; NULL if there is none. */
 const char *bawn_path_home(struct bawn_arena *a);
+/*
+ * Where short-lived private directories are made: $XDG_RUNTIME_DIR, else /tmp. `in_memory`: it is
+ * small and had better not be on a disk, which takes long to remove one: /run/user/UID, /run or
+ * /dev/shm come before /tmp, as far as they are in memory and safe for this user. Valid until the
+ * next call.
+ */
+const char *bawn_path_runtime(bool in_memory);
 /* `rest` below bawn's place for lasting state: $XDG_STATE_HOME/bawn or ~/.local/state/bawn. NULL if
  * there is no home directory or no memory. */
 char *bawn_path_state(struct bawn_arena *a, const char *rest);

@@ -7,6 +7,9 @@
 #include <jansson.h>
 #include <string.h>
 
+#include <sys/socket.h>
+
+#include "base/io.h"
 #include "egress/door.h"
 
 static inline void cleanup_json_p(json_t **j)
@@ -17,27 +20,18 @@ static inline void cleanup_json_p(json_t **j)
 /* One message and the descriptor that came with it. 0: none now. */
 static ssize_t receive(struct door *d, char *text, size_t size, int *ret_fd)
 {
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int) * 4)];
-	} control = {0};
-	struct iovec iov = {.iov_base = text, .iov_len = size};
-	struct msghdr msg = {.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.space,
-		.msg_controllen = sizeof(control.space)};
-	ssize_t n = recvmsg(d->control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	struct cmsghdr *c;
+	struct bawn_received got;
+	ssize_t n = bawn_receive_fds(d->control, text, size, MSG_DONTWAIT, &got);
 
 	*ret_fd = -1;
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	if (n == 0 || msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+	if (n == -EAGAIN)
+		return 0;
+	if (n == 0 || n == -EPROTO)
 		return -EPIPE;
-	for (c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-			c->cmsg_len == CMSG_LEN(sizeof(int)))
-			memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
+	if (n > 0 && got.n == 1)
+		*ret_fd = got.fds[0];
+	else
+		bawn_received_close(&got);
 	return n;
 }
 

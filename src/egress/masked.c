@@ -4,7 +4,8 @@
  * answer is searched for every value, whether one went into this request or an earlier one. The
  * body is taken out of its chunks and put into new ones, so that nothing can hide where they meet;
  * what comes behind the last one is left out. Bodies whose bytes are not what they look like
- * (compressed, or a range of something) do not pass.
+ * (compressed, a range of something, or in a character set that is not written in ASCII's bytes) do
+ * not pass.
  *
  * When bytes pass on must not depend on what a value is: who has a server send guesses would see
  * from what waits whether one begins like a value, and find it byte by byte. So it is the position
@@ -31,6 +32,39 @@ static bool is(struct bawn_slice s, const char *word)
 	return s.n == strlen(word) && !strncasecmp(s.p, word, s.n);
 }
 
+/* Does the text of one `charset=` stand for a set in which ASCII is ASCII? */
+static bool is_readable(struct bawn_slice s)
+{
+	static const char *const sets[] = {"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-",
+		"iso8859-", "latin", "windows-12", "cp12", "koi8-", "gb2312", "gbk", "gb18030",
+		"big5", "euc-", "shift_jis", "macintosh"};
+
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+		if (s.n >= strlen(sets[i]) && !strncasecmp(s.p, sets[i], strlen(sets[i])))
+			return true;
+	return false;
+}
+
+/* Every `charset=` of a Content-Type, wherever it stands: what is read differently is not hidden.
+ */
+static bool has_odd_charset(struct bawn_slice v)
+{
+	static const char word[] = "charset";
+	const size_t n = sizeof(word) - 1;
+
+	for (; v.n > n; v.p++, v.n--) {
+		struct bawn_slice s = {v.p + n, v.n - n};
+
+		if (strncasecmp(v.p, word, n) != 0)
+			continue;
+		while (s.n && strchr(" \t='\"", *s.p))
+			s = (struct bawn_slice){s.p + 1, s.n - 1};
+		if (!is_readable(s))
+			return true;
+	}
+	return false;
+}
+
 const char *masked_objection(const struct door_conn *c, const struct bawn_http_response *r)
 {
 	if (c->x.head_only || r->status == 204 || r->status == 304 || r->status < 200)
@@ -38,11 +72,16 @@ const char *masked_objection(const struct door_conn *c, const struct bawn_http_r
 	if (r->status == 206)
 		return "the server sent a part of something although it was asked for all of it, so "
 		       "that secrets cannot be looked for in it";
-	for (size_t i = 0; i < r->n_headers; i++)
-		if (is(r->headers[i].name, "Content-Encoding") &&
-			!is(r->headers[i].value, "identity"))
+	for (size_t i = 0; i < r->n_headers; i++) {
+		const struct bawn_http_header *h = &r->headers[i];
+
+		if (is(h->name, "Content-Encoding") && !is(h->value, "identity"))
 			return "the server sent a compressed body although it was asked not to, so "
 			       "that secrets cannot be looked for in it";
+		if (is(h->name, "Content-Type") && has_odd_charset(h->value))
+			return "the server sent a body in a character set (Content-Type) in which "
+			       "secrets cannot be looked for";
+	}
 	return NULL;
 }
 

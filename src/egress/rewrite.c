@@ -63,8 +63,8 @@ static bool say(struct door_lane *l, const char *text)
 /* What the door decides itself where secrets are bound: an answer must be readable, and whole. */
 static bool is_ours(const struct bawn_http_header *h)
 {
-	return same(h->name, "Accept-Encoding", 15) || same(h->name, "Range", 5) ||
-	       same(h->name, "If-Range", 8);
+	return same(h->name, "Accept-Encoding", 15) || same(h->name, "Accept-Charset", 14) ||
+	       same(h->name, "Range", 5) || same(h->name, "If-Range", 8);
 }
 
 static bool say_value(struct door_conn *c, const struct bawn_http_header *h, uint32_t *used)

@@ -25,7 +25,8 @@
 
 /* Where a request goes and where it ends; and what stays on this hop. */
 static const char *const never[] = {"host", "content-length", "transfer-encoding", "connection",
-	"te", "trailer", "upgrade", "expect", "keep-alive", "accept-encoding", "range", "if-range"};
+	"te", "trailer", "upgrade", "expect", "keep-alive", "accept-encoding", "accept-charset",
+	"range", "if-range"};
 
 static int bad(struct bawn_error *err, const struct bawn_egress_secret *e, const char *why)
 {

@@ -253,6 +253,7 @@ load engine
 		skip "$stderr"
 	fi
 	[ "$status" = 3 ] && [ "$output" = out ]
+	run -0 bawn run -q --backend podman --rw /etc -- test -w /etc/hosts -a -w /etc
 	run --separate-stderr -124 bawn run --backend podman --timeout 1s -- sleep 60
 	run --separate-stderr -125 bawn run --backend podman --image bawn-test/none:1 -- true
 	one_error

@@ -9,13 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <linux/magic.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 
 #include "backend/inside/handover.h"
 #include "backend/native/hole.h"
@@ -24,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/libexec.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 #define END_MS \
@@ -67,26 +66,10 @@ static const char *place_for_devices(void)
 	return "/tmp"; /* whoever needs them will say what it could not do */
 }
 
-/* Where private directories are made. A disk takes longer to remove one than all the rest. */
-static const char *private_place(bool in_memory)
-{
-	static const char *const memory[] = {"/run", "/dev/shm"};
-	const char *run = getenv("XDG_RUNTIME_DIR"); /* NOLINT(concurrency-mt-unsafe): as above */
-	struct statfs fs;
-
-	if (run && *run == '/' && strlen(run) <= 60 && access(run, W_OK) == 0)
-		return run;
-	for (size_t i = 0; in_memory && i < sizeof(memory) / sizeof(memory[0]); i++)
-		if (access(memory[i], W_OK) == 0 && statfs(memory[i], &fs) == 0 &&
-			fs.f_type == TMPFS_MAGIC)
-			return memory[i];
-	return "/tmp";
-}
-
 static int name_run(struct bawn_far *f, struct bawn_far_job *job, struct bawn_error *err)
 {
 	const char *run =
-		f->tool->devices ? place_for_devices() : private_place(f->tool->in_memory);
+		f->tool->devices ? place_for_devices() : bawn_path_runtime(f->tool->in_memory);
 	char program[4096], inside[4096];
 	uint64_t r = 0;
 	int found = bawn_far_find(f->tool->program, f->tool->remedy, program, sizeof(program), err);
@@ -255,12 +238,16 @@ int bawn_far_prepare(struct bawn_instance *in, const struct bawn_far_tool *tool,
 
 /* ---- the rest is the link's ---- */
 
+int bawn_far_setup_ms(const struct bawn_far_tool *tool)
+{
+	return tool->setup_ms ? tool->setup_ms : BAWN_SETUP_MS;
+}
+
 int bawn_far_await(struct bawn_instance *in, struct bawn_error *err)
 {
 	struct bawn_far *f = far_of(in);
 	/* the pump watches the clock, and knows why */
-	int r = bawn_link_await(
-		&f->link, (f->tool->setup_ms ? f->tool->setup_ms : BAWN_SETUP_MS) + END_MS, err);
+	int r = bawn_link_await(&f->link, bawn_far_setup_ms(f->tool) + END_MS, err);
 
 	if (r < 0)
 		return r;

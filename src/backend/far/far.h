@@ -51,7 +51,8 @@ struct bawn_far_tool {
 			   its greeting need not be awaited */
 	bool devices;   /* job->dir is to be where programs and devices work */
 	bool in_memory; /* job->dir is better not on a disk; it is small */
-	int setup_ms;   /* how long it may take until the wall stands; 0: the usual */
+	int setup_ms;   /* how long it may take until the bridge is there, and then each time until
+			   more of the files goes in or the wall stands; 0: the usual */
 
 	/*
 	 * In the host process: refuse what cannot be done (BAWN_ERR_UNSUPPORTED), write what is
@@ -88,6 +89,7 @@ struct bawn_far {
 int bawn_far_prepare(struct bawn_instance *in, const struct bawn_far_tool *tool,
 	const struct bawn_plan *plan, const int stdio[3], struct bawn_error *err);
 int bawn_far_await(struct bawn_instance *in, struct bawn_error *err);
+int bawn_far_setup_ms(const struct bawn_far_tool *tool);
 int bawn_far_start(struct bawn_instance *in, struct bawn_error *err);
 int bawn_far_event(struct bawn_instance *in, struct bawn_event *ret, struct bawn_error *err);
 int bawn_far_signal(struct bawn_instance *in, int signo, struct bawn_error *err);

@@ -32,6 +32,7 @@
 #define QUEUE_MAX  (8u << 20) /* never reached by what we queue ourselves */
 #define IDLE_MS    3000       /* after a kill: how long no change may come back … */
 #define RETURN_MS  60000      /* … and how long all of them may take */
+#define TELL_MS    500        /* how often the host process hears of progress, at most */
 #define LEAVE_MS   5000       /* for the tool to end when everything inside has */
 #define ORPHANS_MS 1000       /* for what follows the tool by itself when that is killed */
 #define DENIED_MAX 2000u
@@ -65,6 +66,7 @@ struct pump {
 	size_t in_flight; /* of stdin: sent, not yet taken */
 	bool greeted, killed, returned;
 	int64_t deadline, last; /* by `deadline` at the latest; `last` moves it on no further */
+	int64_t told;           /* when the host process heard last that files go in */
 	unsigned denials;
 	struct bawn_init_msg ending; /* how the command ended, told when its files are here */
 };
@@ -84,6 +86,24 @@ static void report(void *data, uint32_t control, const char *text)
 	if (p->denials++ > DENIED_MAX) /* a flood says nothing new */
 		return;
 	(void)snprintf(msg.text, sizeof(msg.text), "%s", text);
+	tell(p, &msg, MSG_DONTWAIT);
+}
+
+/*
+ * Starting has its time, and so has each step after it: what goes in may be much, and takes as long
+ * as it takes while some of it goes.
+ */
+static void go_on(struct pump *p)
+{
+	const struct bawn_init_msg msg = {.kind = BAWN_INIT_PROGRESS};
+	int64_t now = bawn_now_ms();
+
+	if (p->phase > AWAIT_READY)
+		return;
+	p->deadline = now + bawn_far_setup_ms(p->start->tool);
+	if (now - p->told < TELL_MS)
+		return;
+	p->told = now;
 	tell(p, &msg, MSG_DONTWAIT);
 }
 
@@ -381,6 +401,7 @@ static int take_frame(struct pump *p, const struct bawn_frame *f)
 		if (p->greeted || bawn_frame_u32(f) != BAWN_FRAME_VERSION)
 			return -EPROTO;
 		p->greeted = true;
+		go_on(p);
 		if (p->phase == AWAIT_HELLO)
 			send_plan(p);
 		return 0;
@@ -517,8 +538,11 @@ static void round_trip(struct pump *p)
 		read_stream(p);
 	send_files(p);
 	if (p->out.len && p->phase != LEAVING) {
+		size_t before = p->out.len;
 		int r = bawn_frame_flush(&p->out, p->stream);
 
+		if (p->greeted && p->out.len < before)
+			go_on(p);
 		/* a closed stream shows when it is read: what it said last is there */
 		if (r < 0 && r != -EAGAIN)
 			p->out.len = 0;
@@ -605,11 +629,10 @@ static void settle(struct pump *p, struct bawn_pump_start *s)
 
 static int begin(struct pump *p, struct bawn_pump_start *s, struct bawn_error *err)
 {
-	int ms = s->tool->setup_ms ? s->tool->setup_ms : BAWN_SETUP_MS;
 	int r;
 
 	p->out.max = QUEUE_MAX;
-	p->deadline = bawn_now_ms() + ms;
+	p->deadline = bawn_now_ms() + bawn_far_setup_ms(s->tool);
 	if (p->said < 0 || bawn_frame_reader_init(&p->reader, false) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
 	if (!s->tool->hosted)

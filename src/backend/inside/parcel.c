@@ -19,11 +19,6 @@ struct parcel {
 	uint32_t size; /* of the handover in the memory file */
 };
 
-union control {
-	struct cmsghdr hdr;
-	char buf[CMSG_SPACE(sizeof(int) * BAWN_PARCEL_FDS)];
-};
-
 int bawn_parcel_pack(const struct bawn_init *in, struct bawn_error *err)
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
@@ -55,46 +50,27 @@ int bawn_parcel_send(int sock, const int fds[BAWN_PARCEL_FDS])
 	return bawn_send_fds(sock, &p, sizeof(p), fds, BAWN_PARCEL_FDS);
 }
 
-static int receive(int sock, struct parcel *ret, int fds[BAWN_PARCEL_FDS])
-{
-	union control c = {.buf = {0}};
-	struct iovec iov = {.iov_base = ret, .iov_len = sizeof(*ret)};
-	struct msghdr mh = {.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = c.buf,
-		.msg_controllen = sizeof(c.buf)};
-	ssize_t n;
-
-	do
-		n = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	if (n < (ssize_t)sizeof(*ret))
-		return -EPIPE;
-	if (ret->magic != MAGIC || mh.msg_flags & MSG_CTRUNC || c.hdr.cmsg_type != SCM_RIGHTS ||
-		c.hdr.cmsg_len != CMSG_LEN(sizeof(int) * BAWN_PARCEL_FDS))
-		return -EPROTO;
-	memcpy(fds, CMSG_DATA(&c.hdr), sizeof(int) * BAWN_PARCEL_FDS);
-	return 0;
-}
-
 int bawn_parcel_take(struct bawn_arena *a, int sock, struct bawn_init *ret, struct bawn_error *err)
 {
-	int fds[BAWN_PARCEL_FDS] = {0};
+	struct bawn_received got;
 	struct parcel p = {0};
-	int r = receive(sock, &p, fds);
+	ssize_t len = bawn_receive_fds(sock, &p, sizeof(p), 0, &got);
 	void *data;
+	int r = len < 0 ? (int)len : len < (ssize_t)sizeof(p) ? -EPIPE : 0;
 
-	if (r < 0)
+	if (r == 0 && (p.magic != MAGIC || got.n != BAWN_PARCEL_FDS))
+		r = -EPROTO;
+	if (r < 0) {
+		bawn_received_close(&got);
 		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot take what the host sends: %s",
 			strerrordesc_np(-r));
-	data = mmap(NULL, p.size, PROT_READ, MAP_PRIVATE, fds[3], 0);
+	}
+	data = mmap(NULL, p.size, PROT_READ, MAP_PRIVATE, got.fds[3], 0);
 	if (data == MAP_FAILED)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot map the plan: %m");
 	r = bawn_handover_decode(a, data, p.size, ret, err);
 	(void)munmap(data, p.size);
-	(void)close(fds[3]);
-	memcpy(ret->stdio, fds, sizeof(ret->stdio));
+	(void)close(got.fds[3]);
+	memcpy(ret->stdio, got.fds, sizeof(ret->stdio));
 	return r;
 }

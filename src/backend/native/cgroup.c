@@ -519,34 +519,13 @@ int bawn_cgroup_hand(const struct bawn_cgroup *cg, uint32_t enforced, int sock)
 
 int bawn_cgroup_join(int sock, uint32_t *ret_enforced)
 {
-	union {
-		struct cmsghdr hdr;
-		char buf[CMSG_SPACE(sizeof(int) * BAWN_GROUPS_MAX)];
-	} c = {.buf = {0}};
-	struct iovec iov = {.iov_base = ret_enforced, .iov_len = sizeof(*ret_enforced)};
-	struct msghdr mh = {.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = c.buf,
-		.msg_controllen = sizeof(c.buf)};
-	int fds[BAWN_GROUPS_MAX];
-	size_t n = 0;
-	ssize_t len;
-	int r = 0;
+	struct bawn_received got;
+	ssize_t len = bawn_receive_fds(sock, ret_enforced, sizeof(*ret_enforced), 0, &got);
+	int r = len == sizeof(*ret_enforced) ? 0 : len < 0 ? (int)len : -EPIPE;
 
-	do
-		len = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC);
-	while (len < 0 && errno == EINTR);
-	if (len != sizeof(*ret_enforced))
-		return len < 0 ? -errno : -EPIPE;
-	if (mh.msg_controllen >= CMSG_LEN(0)) {
-		n = (c.hdr.cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(&c.hdr), n * sizeof(int));
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (r == 0)
-			r = put_self(fds[i]);
-		(void)close(fds[i]);
-	}
+	for (size_t i = 0; r == 0 && i < got.n; i++)
+		r = put_self(got.fds[i]);
+	bawn_received_close(&got);
 	return r;
 }
 

@@ -26,6 +26,7 @@ enum bawn_init_kind {
 				  be redirected; descriptors attached: terminal, loopback ports,
 				  listeners */
 	BAWN_INIT_ERROR,       /* it does not: error */
+	BAWN_INIT_PROGRESS,    /* before either: it takes long, but it goes on */
 			       /* else: enum bawn_event_kind */
 };
 

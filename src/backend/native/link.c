@@ -56,20 +56,14 @@ static void take_listeners(struct bawn_link *l, uint32_t there, const int *fds)
 					.fd = *fds++};
 }
 
-static void close_all(const int *fds, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		(void)close(fds[i]);
-}
-
-/* `n` descriptors came with the message. */
-static int take_fds(struct bawn_link *l, const int *fds, size_t n, uint32_t listeners)
+static int take_fds(struct bawn_link *l, struct bawn_received *got, uint32_t listeners)
 {
 	size_t first = (l->plan->pty ? 1 : 0) + l->plan->n_loopback_ports;
+	const int *fds = got->fds;
 
 	if (listeners >> BAWN_LISTENERS_MAX || (listeners && !l->plan->egress) ||
-		n != first + (size_t)__builtin_popcount(listeners)) {
-		close_all(fds, n);
+		got->n != first + (size_t)__builtin_popcount(listeners)) {
+		bawn_received_close(got);
 		return -EPROTO;
 	}
 	if (l->plan->pty)
@@ -80,28 +74,6 @@ static int take_fds(struct bawn_link *l, const int *fds, size_t n, uint32_t list
 		l->in->relay_fds = l->relay_fds;
 	take_listeners(l, listeners, fds + first);
 	return 0;
-}
-
-/* What came along: descriptors, and who init is. Returns how many descriptors. */
-static size_t look_at_control(struct bawn_link *l, struct msghdr *mh, int fds[BAWN_INIT_FDS_MAX])
-{
-	size_t n = 0;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(mh); c; c = CMSG_NXTHDR(mh, c)) {
-		if (c->cmsg_level != SOL_SOCKET)
-			continue;
-		if (c->cmsg_type == SCM_RIGHTS && !n) {
-			n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-			memcpy(fds, CMSG_DATA(c), n * sizeof(int));
-		} else if (c->cmsg_type == SCM_CREDENTIALS && l->find_init && l->init_fd < 0) {
-			struct ucred who;
-
-			memcpy(&who, CMSG_DATA(c), sizeof(who));
-			/* it waits for our word, so that its number is its own */
-			l->init_fd = (int)syscall(SYS_pidfd_open, who.pid, 0);
-		}
-	}
-	return n;
 }
 
 /* The wall stands, but programs that ignore the proxy variables would find nothing. */
@@ -136,21 +108,20 @@ static int wait_readable(int fd, int timeout_ms, struct bawn_error *err)
 	return r < 0 ? bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot wait: %m") : 0;
 }
 
-static int take_receipt(struct bawn_link *l, struct bawn_init_msg *msg, const int *fds, size_t n,
+static int take_receipt(struct bawn_link *l, struct bawn_init_msg *msg, struct bawn_received *got,
 	struct bawn_error *err)
 {
+	bool ready = msg->kind == BAWN_INIT_READY;
+
+	if (!ready)
+		bawn_received_close(got);
 	if (msg->kind == BAWN_INIT_ERROR && msg->error.err < 0) {
-		close_all(fds, n);
 		msg->error.msg[sizeof(msg->error.msg) - 1] = '\0';
 		if (err)
 			*err = msg->error;
 		return msg->error.err;
 	}
-	if (msg->kind != BAWN_INIT_READY) {
-		close_all(fds, n);
-		n = SIZE_MAX;
-	}
-	if (n == SIZE_MAX || take_fds(l, fds, n, msg->listeners) < 0)
+	if (!ready || take_fds(l, got, msg->listeners) < 0)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -EPROTO, "the sandbox's init answered nonsense");
 	if (l->find_init && l->init_fd < 0)
@@ -165,32 +136,26 @@ static int take_receipt(struct bawn_link *l, struct bawn_init_msg *msg, const in
 
 int bawn_link_await(struct bawn_link *l, int timeout_ms, struct bawn_error *err)
 {
-	union {
-		struct cmsghdr hdr;
-		char buf[CMSG_SPACE(sizeof(int) * BAWN_INIT_FDS_MAX) +
-			 CMSG_SPACE(sizeof(struct ucred))];
-	} c = {.buf = {0}};
 	struct bawn_init_msg msg = {0};
-	struct iovec iov = {.iov_base = &msg, .iov_len = sizeof(msg)};
-	struct msghdr mh = {.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = c.buf,
-		.msg_controllen = sizeof(c.buf)};
-	int fds[BAWN_INIT_FDS_MAX + 8] = {0};
-	int r = wait_readable(l->sock, timeout_ms, err);
+	struct bawn_received got;
 	ssize_t len;
-	size_t n;
 
-	if (r < 0)
-		return r;
-	len = recvmsg(l->sock, &mh, MSG_CMSG_CLOEXEC);
-	if (len <= 0)
+	do {
+		int r = wait_readable(l->sock, timeout_ms, err);
+
+		if (r < 0)
+			return r;
+		len = bawn_receive_fds(l->sock, &msg, sizeof(msg), 0, &got);
+	} while (len == sizeof(msg) && msg.kind == BAWN_INIT_PROGRESS && !got.n);
+	if (len <= 0 && len != -EPROTO)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -EPIPE, "the sandbox's init died while setting up");
-	n = look_at_control(l, &mh, fds);
+	/* it waits for our word, so that its number is its own */
+	if (l->find_init && l->init_fd < 0 && got.from)
+		l->init_fd = (int)syscall(SYS_pidfd_open, got.from, 0);
 	if (len != sizeof(msg))
 		msg.kind = 0;
-	return take_receipt(l, &msg, fds, n, err);
+	return take_receipt(l, &msg, &got, err);
 }
 
 /* One descriptor for the event loop: init's socket, and the control groups' if there are any. */

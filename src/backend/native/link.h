@@ -38,7 +38,8 @@ void bawn_link_open(struct bawn_link *l, struct bawn_instance *in);
 /* What init was told, or will be. Refuses more loopback ports than there can be. */
 int bawn_link_plan(struct bawn_link *l, const struct bawn_plan *plan, struct bawn_error *err);
 /* Wait for init's word that the wall stands, or that it does not. Sets in->enforced, pty_fd,
- * relay_fds, listeners; -ETIMEDOUT and -EPIPE (init died without a word) are told apart. */
+ * relay_fds, listeners; -ETIMEDOUT and -EPIPE (init died without a word) are told apart.
+ * `timeout_ms` is from one sign of progress to the next. */
 int bawn_link_await(struct bawn_link *l, int timeout_ms, struct bawn_error *err);
 /* Make in->event_fd. */
 int bawn_link_watch(struct bawn_link *l, struct bawn_error *err);

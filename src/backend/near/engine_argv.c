@@ -299,22 +299,37 @@ static int add_etc(const struct line *l, struct bawn_error *err)
 	const struct bawn_plan *plan = l->job->plan;
 
 	for (size_t f = 0; f < sizeof(files) / sizeof(files[0]); f++) {
-		bool covered = false, own = false;
+		bool covered = false, own = false, ro = true;
 		struct stat st;
 		int r;
 
 		for (size_t i = 0; i < plan->n_mounts; i++) {
-			own |= !strcmp(plan->mounts[i].dst, files[f]);
-			covered |= plan->mounts[i].kind == BAWN_MNT_RO &&
-				   !strcmp(plan->mounts[i].dst, "/etc");
+			const struct bawn_mount *m = &plan->mounts[i];
+
+			own |= !strcmp(m->dst, files[f]);
+			if ((m->kind != BAWN_MNT_RO && m->kind != BAWN_MNT_RW) ||
+				strcmp(m->dst, "/etc") != 0)
+				continue;
+			covered = true;
+			ro = m->kind == BAWN_MNT_RO;
 		}
 		if (!covered || own || lstat(files[f], &st) < 0 || !S_ISREG(st.st_mode))
 			continue;
-		r = add_bind(l, files[f], files[f], true, err);
+		r = add_bind(l, files[f], files[f], ro, err);
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+/* An engine takes one mount for a place: the last, which would lie on top of the others. */
+static bool is_topmost(const struct bawn_plan *plan, size_t i)
+{
+	for (size_t k = i + 1; k < plan->n_mounts; k++)
+		if (!strcmp(plan->mounts[k].dst, plan->mounts[i].dst) &&
+			!plan->mounts[k].optional && plan->mounts[k].kind != BAWN_MNT_SYMLINK)
+			return false;
+	return true;
 }
 
 static int add_mounts(struct line *l, struct bawn_error *err)
@@ -323,7 +338,7 @@ static int add_mounts(struct line *l, struct bawn_error *err)
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < plan->n_mounts; i++)
-		r = add_mount(l, &plan->mounts[i], err);
+		r = is_topmost(plan, i) ? add_mount(l, &plan->mounts[i], err) : 0;
 	if (r >= 0 && l->kind != BAWN_ENGINE_APPLE)
 		r = add_etc(l, err);
 	if (r < 0)

@@ -33,6 +33,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/libexec.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 #define INSIDE     "bawn-inside"
@@ -162,14 +163,10 @@ static int find_inside(struct bawn_near *n, struct bawn_near_job *job, struct ba
 /* Where the private directory of a run is: in its box's, which is bound already, or by itself. */
 static const char *place_of(struct bawn_near *n, const struct bawn_near_job *job)
 {
-	const char *run = getenv("XDG_RUNTIME_DIR"); /* NOLINT(concurrency-mt-unsafe): as above */
-
 	if (job->plan->backend.box)
 		return bawn_arena_printf(
 			n->arena, "%s/run/%s", job->plan->backend.box_dir, job->id);
-	if (!run || *run != '/' || access(run, W_OK) < 0)
-		run = "/tmp";
-	return bawn_arena_printf(n->arena, "%s/%s", run, job->id);
+	return bawn_arena_printf(n->arena, "%s/%s", bawn_path_runtime(true), job->id);
 }
 
 static int name_run(struct bawn_near *n, struct bawn_near_job *job, struct bawn_error *err)

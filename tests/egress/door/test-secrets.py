@@ -250,6 +250,23 @@ def compressed_answers_and_parts_are_refused(world):
         assert status == 200 and h["accept-encoding"] == "identity" and "range" not in h and "if-range" not in h, h
 
 
+def answers_in_other_character_sets_are_refused(world):
+    """A value in UTF-16 is not the value's bytes."""
+    quote = urllib.parse.quote
+    with door(world) as d:
+        for kind in ("text/plain; charset=utf-16", 'text/html;charset="UTF-16LE"', "text/plain; Charset = utf-32",
+                     "text/plain; charset=utf-8; charset=utf-7", "application/json; charset=ibm037", "text/plain; charset="):
+            status, _, body = get(secure(d), "/mirror?type=" + quote(kind), Authorization=HOLDER)
+            assert status == 502 and b"character set" in body, (kind, status, body)
+            assert d.wait("decision", {"decision": "deny"})["rule"] == "secrets"
+        for kind in ("text/plain; charset=utf-8", "text/html; charset=ISO-8859-15", "application/json", 'a/b; charset="us-ascii"'):
+            status, _, body = get(secure(d), "/mirror?type=" + quote(kind), Authorization=HOLDER)
+            assert status == 200 and VALUE.encode() not in body and b"***" in body, (kind, status, body)
+        world.reset()
+        assert get(secure(d), Accept_Charset="utf-16")[0] == 200
+        assert "accept-charset" not in headers_seen(world)
+
+
 def requests_of_one_connection_do_not_mix(world):
     with door(world) as d:
         world.reset()

@@ -148,7 +148,7 @@ def written(text, way, before):
 
 
 async def mirror(w, query, h, body):
-    """Sends back a header or the body: ?from= &as= &before= &at= &cut= &gzip="""
+    """Sends back a header or the body: ?from= &as= &before= &at= &cut= &type= &gzip="""
     q = dict(urllib.parse.parse_qsl(query))
     text = body if q.get("from") == "body" else h.get(q.get("from", "authorization"), "").encode()
     data = written(text, q.get("as", "raw"), int(q.get("before", 0)))
@@ -168,6 +168,8 @@ async def mirror(w, query, h, body):
         last, cut = f"X-Last: {line}\r\n\r\n", 7
     if at not in ("body", "close"):
         data = b"it is elsewhere"
+    if q.get("type"):
+        more += f"Content-Type: {q['type']}\r\n"
     if q.get("gzip"):
         data, more = gzip.compress(data), more + f"Content-Encoding: {q['gzip']}\r\n"
     if at == "close":

@@ -148,6 +148,35 @@ GOLDEN(docker_exec, BAWN_ENGINE_DOCKER, bawn_engine_exec_args, "docker-exec",
 	plan.backend.image = "img:1";
 	plan.backend.box = "bawn-box-x-one-1")
 
+/* Engines refuse two mounts at one place; with --rw /etc the plan has them. */
+TEST(one_mount_at_a_place)
+{
+	struct bawn_mount twice[] = {
+		{.kind = BAWN_MNT_RO, .src = "/etc", .dst = "/etc", .rule = "filesystem.system"},
+		{.kind = BAWN_MNT_RW, .src = "/etc", .dst = "/etc", .rule = "filesystem.write"},
+		{.kind = BAWN_MNT_RO, .src = "/srv", .dst = "/srv"},
+		{.kind = BAWN_MNT_RO, .src = "/no/such", .dst = "/srv", .optional = true},
+	};
+	struct bawn_plan plan = plan_of();
+	struct bawn_error err = {0};
+	_cleanup_buf_ struct bawn_buf got = {0};
+	struct fixture f;
+
+	plan.mounts = twice;
+	plan.n_mounts = sizeof(twice) / sizeof(twice[0]);
+	begin(&f, &plan);
+	if (bawn_engine_run_args(BAWN_ENGINE_PODMAN, &host, &f.job, &f.args, &err) < 0)
+		FAIL("%s", err.msg);
+	lines_of(&f, &got);
+	ASSERT_TRUE(strstr(got.data, "type=bind,source=/etc,target=/etc\n"));
+	ASSERT_TRUE(!strstr(got.data, "source=/etc,target=/etc,readonly"));
+	ASSERT_TRUE(strstr(got.data, "source=/srv,target=/srv,readonly"));
+	/* what the engine would put over these is the host's, and as writable as the rest */
+	if (access("/etc/hosts", F_OK) == 0)
+		ASSERT_TRUE(strstr(got.data, "source=/etc/hosts,target=/etc/hosts\n"));
+	end(&f);
+}
+
 TEST(docker_exec_by_socket)
 {
 	struct bawn_engine_host own = host;

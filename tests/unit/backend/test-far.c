@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <time.h>
 
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -55,6 +56,32 @@ static void misbehave(const char *how)
 	(void)sleep(how[0] == 'h' ? 0 : 60);
 }
 
+/* The bridge behind a line that takes SLOW_BYTES every SLOW_MS. */
+#define SLOW_BYTES 65536
+#define SLOW_MS    100
+static void slow_line(struct bawn_bridge *b)
+{
+	const struct timespec nap = {.tv_nsec = SLOW_MS * 1000000};
+	static char block[SLOW_BYTES];
+	int line[2];
+	ssize_t n;
+
+	if (pipe2(line, O_CLOEXEC) < 0)
+		_exit(1);
+	if (fork() == 0) {
+		(void)close(line[1]);
+		b->in = line[0];
+		_exit(bawn_bridge_main(b));
+	}
+	(void)close(line[0]);
+	while ((n = read(b->in, block, sizeof(block))) > 0) {
+		(void)nanosleep(&nap, NULL);
+		if (bawn_write_all(line[1], block, (size_t)n) < 0)
+			_exit(1);
+	}
+	_exit(0);
+}
+
 __attribute__((constructor)) static void other_end(void)
 {
 	const char *how = getenv("BAWN_TEST_FAR");
@@ -62,9 +89,11 @@ __attribute__((constructor)) static void other_end(void)
 
 	if (!how)
 		return;
-	if (!strcmp(how, "bridge")) {
+	if (!strcmp(how, "bridge") || !strcmp(how, "slow")) {
 		b.in = fcntl(0, F_DUPFD_CLOEXEC, 10);
 		b.out = fcntl(1, F_DUPFD_CLOEXEC, 10);
+		if (!strcmp(how, "slow"))
+			slow_line(&b);
 		_exit(bawn_bridge_main(&b));
 	}
 	misbehave(how);
@@ -85,7 +114,7 @@ static uint32_t claims(const struct bawn_plan *plan, uint32_t inside)
 	return inside | BAWN_CTL_NET_NONE;
 }
 
-static const struct bawn_far_tool tool = {.program = "/proc/self/exe",
+static struct bawn_far_tool tool = {.program = "/proc/self/exe",
 	.remedy = "build it",
 	.walls = "nothing",
 	.stream_is_stdio = true,
@@ -378,6 +407,33 @@ TEST(files_go_in_and_changes_come_back)
 	ASSERT_STREQ(file_text("d/c"), "c\n");
 	ASSERT_STREQ(file_text("d/e/f"), "new\n");
 	ASSERT_STREQ(file_text("x"), "x\n");
+	drop(&r);
+	end();
+}
+
+/* Sending much takes longer than starting may: both limits are for standing still. */
+TEST(files_may_take_their_time)
+{
+	static char line[1025];
+	int64_t began;
+	char path[128];
+	FILE *f;
+	struct run r;
+
+	begin("slow", "wc -c <big");
+	tool.setup_ms = 1500;
+	(void)snprintf(path, sizeof(path), "%s/big", host_dir);
+	f = fopen(path, "we");
+	ASSERT_TRUE(f != NULL);
+	memset(line, 'x', sizeof(line) - 1);
+	for (int i = 0; i < 8 << 10; i++)
+		ASSERT_TRUE(fputs(line, f) >= 0);
+	ASSERT_EQ(fclose(f), 0);
+	began = bawn_now_ms();
+	r = start();
+	/* longer than the host process would wait in silence */
+	ASSERT_TRUE(bawn_now_ms() - began > 1500 + 10000);
+	ASSERT_EQ(outcome(&r).status, 0);
 	drop(&r);
 	end();
 }

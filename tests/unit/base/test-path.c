@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <unistd.h>
+
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
 #include "base/path.h"
 #include "harness.h"
 
@@ -57,4 +63,43 @@ TEST(globs)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (bawn_glob_match(rows[i].pat, rows[i].path) != rows[i].hit)
 			FAIL("%s against %s", rows[i].pat, rows[i].path);
+}
+
+static void set_runtime(const char *dir)
+{
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads */
+	ASSERT_EQ(dir ? setenv("XDG_RUNTIME_DIR", dir, 1) : unsetenv("XDG_RUNTIME_DIR"), 0);
+}
+
+TEST(place_for_private_directories)
+{
+	char long_one[80] = "/", own[64];
+	struct statfs fs;
+	struct stat st;
+	const char *dir;
+
+	set_runtime("/var/tmp");
+	ASSERT_STREQ(bawn_path_runtime(true), "/var/tmp");
+	ASSERT_STREQ(bawn_path_runtime(false), "/var/tmp");
+	memset(long_one, '/', 70);
+	memcpy(long_one + 70, "tmp", 4);
+	(void)snprintf(own, sizeof(own), "/run/user/%u", geteuid());
+	for (int i = 0; i < 5; i++) {
+		const char *bad[] = {NULL, "", "tmp", "/no/such", long_one};
+
+		set_runtime(bad[i]);
+		ASSERT_STREQ(bawn_path_runtime(false), "/tmp");
+		dir = bawn_path_runtime(true);
+		if (!strcmp(dir, "/tmp"))
+			continue;
+		ASSERT_TRUE(!strcmp(dir, own) || !strcmp(dir, "/dev/shm") || !strcmp(dir, "/run"));
+		ASSERT_TRUE(lstat(dir, &st) == 0 && S_ISDIR(st.st_mode));
+		ASSERT_TRUE(st.st_uid == 0 || st.st_uid == geteuid());
+		ASSERT_TRUE(!(st.st_mode & 022) || st.st_mode & S_ISVTX);
+		ASSERT_TRUE(statfs(dir, &fs) == 0 && fs.f_type == TMPFS_MAGIC);
+	}
+	/* where there is shared memory that everybody may use, a disk is not */
+	if (stat("/dev/shm", &st) == 0 && (st.st_mode & 07777) == 01777 && !st.st_uid &&
+		statfs("/dev/shm", &fs) == 0 && fs.f_type == TMPFS_MAGIC)
+		ASSERT_TRUE(strcmp(bawn_path_runtime(true), "/tmp") != 0);
 }

@@ -197,7 +197,7 @@ TEST(bad_ones)
 		"api.example.org:0", "api.example.org:99999"};
 	static const char *const bad_headers[] = {"host", "Content-Length", "transfer-encoding",
 		"Connection", "TE", "proxy-authorization", "upgrade", "a b", "", "x:", "Range",
-		"accept-encoding"};
+		"accept-encoding", "Accept-Charset"};
 	static const char *const bad_values[] = {
 		"", "a\nb", "a\rb", "\x7f", "\xc3\xbc", "\t", IN_VALUE};
 	static const char *const bad_names[] = {"", "1A", "A-B", "A B", "\xc3\xbc"};
