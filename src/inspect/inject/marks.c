@@ -9,6 +9,17 @@
 #include <errno.h>
 #ifdef __SSE2__
 #include <immintrin.h>
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
+#endif
+
+/* The C library knows already. The compiler's own way would ask the processor again before main(),
+ * in every start of the program, and in a virtual machine each such question is slow. */
+#ifdef CPU_FEATURE_ACTIVE
+#define HAS_AVX2() CPU_FEATURE_ACTIVE(AVX2)
+#else
+#define HAS_AVX2() __builtin_cpu_supports("avx2")
 #endif
 
 const unsigned char inject_kind[256] = {
@@ -354,7 +365,7 @@ int inject_marks(struct bawn_arena *a, const struct inject_text *t, struct injec
 	if (!ret->v)
 		return -ENOMEM;
 #ifdef __SSE2__
-	if (__builtin_cpu_supports("avx2")) {
+	if (HAS_AVX2()) {
 		all_blocks2(t->text, ret);
 		return 0;
 	}
