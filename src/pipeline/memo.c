@@ -165,6 +165,18 @@ static int open_memo(const char *path, int extra)
 	return open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | extra, 0600);
 }
 
+void bawn_memo_make(const char *path)
+{
+	const int flags = O_CREAT | O_EXCL;
+	int fd = open_memo(path, flags);
+
+	if (fd < 0 && errno == ENOENT &&
+		bawn_path_make_dirs(path, (size_t)(strrchr(path, '/') - path)) == 0)
+		fd = open_memo(path, flags);
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 bool bawn_memo_ask(struct bawn_memo *m, const char *path, const struct bawn_policy *p,
 	const struct bawn_subject *sub)
 {
@@ -190,15 +202,16 @@ bool bawn_memo_ask(struct bawn_memo *m, const char *path, const struct bawn_poli
 	       memcmp(slot, hash, sizeof(hash)) == 0;
 }
 
-static bool create(struct bawn_memo *m)
+/* It was not there when it was asked, and was made meanwhile. */
+static bool open_late(struct bawn_memo *m)
 {
-	size_t dir = (size_t)(strrchr(m->path, '/') - m->path);
 	off_t size = 0;
 
-	m->fd = open_memo(m->path, O_CREAT | O_EXCL);
-	if (m->fd < 0 && errno == ENOENT && dir && bawn_path_make_dirs(m->path, dir) == 0)
-		m->fd = open_memo(m->path, O_CREAT | O_EXCL);
-	return m->fd >= 0 && is_ours(m->fd, &size);
+	m->fd = open_memo(m->path, 0);
+	if (m->fd < 0 || !is_ours(m->fd, &size))
+		return false;
+	m->keyed = size == FILE_SIZE && read_head(m);
+	return true;
 }
 
 void bawn_memo_note(struct bawn_memo *m)
@@ -209,7 +222,7 @@ void bawn_memo_note(struct bawn_memo *m)
 	/* what goes beyond this limit ends the process */
 	if (!m->path || getrlimit(RLIMIT_FSIZE, &most) < 0 || most.rlim_cur < (rlim_t)FILE_SIZE)
 		return;
-	if (m->fd < 0 && !create(m))
+	if (m->fd < 0 && !open_late(m))
 		return;
 	if (!m->keyed && !write_head(m))
 		return;

@@ -26,11 +26,18 @@ struct bawn_memo {
 const char *bawn_memo_path(struct bawn_arena *a);
 
 /*
+ * See to it that the file exists, if it can. To be called before every plan, used or not: what
+ * exists is kept by a mount, what does not is guarded against being made, but another run could
+ * make it then.
+ */
+void bawn_memo_make(const char *path);
+/*
  * True if this very subject under this very policy was inspected by this very program before, and
  * nothing was found. `path`, `p` and `sub` must stay until bawn_memo_done.
  */
 bool bawn_memo_ask(struct bawn_memo *m, const char *path, const struct bawn_policy *p,
 	const struct bawn_subject *sub);
-/* Nothing was found. Says nothing when it cannot be kept: it will be inspected again. */
+/* Nothing was found. Never makes the file. Says nothing when it cannot be kept: it will be
+ * inspected again. */
 void bawn_memo_note(struct bawn_memo *m);
 void bawn_memo_done(struct bawn_memo *m);

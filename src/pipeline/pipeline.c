@@ -97,7 +97,9 @@ static int open_audit(struct bawn_run *x)
 	x->r->audit_path = bawn_arena_strdup(x->a, bawn_audit_path(x->audit));
 	x->own[0] = x->r->audit_path;
 	x->own[1] = bawn_arena_printf(x->a, "%s.head", bawn_audit_path(x->audit));
-	x->own[2] = bawn_memo_path(x->a); /* also where it is not used: nobody else is to make it */
+	x->own[2] = bawn_memo_path(x->a);
+	if (x->own[2])
+		bawn_memo_make(x->own[2]);
 	return x->own[0] && x->own[1]
 		       ? 0
 		       : bawn_fail(&x->r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
