@@ -8,6 +8,7 @@
 
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 int bawn_read_all(int fd, struct bawn_buf *b)
 {
@@ -196,4 +197,18 @@ ssize_t bawn_receive_fds(int sock, void *data, size_t len, int flags, struct baw
 		return n;
 	bawn_received_close(ret);
 	return -EPROTO;
+}
+
+bool bawn_fd_is_local(int fd)
+{
+	static const uint32_t known[] = {0xef53, 0x58465342, 0x9123683e, 0x01021994, 0xf2f52010,
+		0x794c7630, 0x2fc12fc1, 0xca451a4e, 0x858458f6};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if ((uint32_t)fs.f_type == known[i])
+			return true;
+	return false;
 }

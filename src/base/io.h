@@ -18,6 +18,9 @@ int bawn_read_small(int dirfd, const char *path, char *dst, size_t size);
 int bawn_write_all(int fd, const void *data, size_t len);
 /* Write one string into an existing kernel file with a single write(2). */
 int bawn_write_small(int dirfd, const char *path, const char *text);
+/* On a file system of a known kind that no other machine writes, and that changes a directory's
+ * times whenever an entry comes or goes. */
+bool bawn_fd_is_local(int fd);
 int64_t bawn_now_ms(void);   /* CLOCK_BOOTTIME: goes on during suspend, cannot be set */
 uint64_t bawn_wall_us(void); /* CLOCK_REALTIME, for records only */
 /* Wait until the process behind a pidfd has ended: 1, 0 if it has not in time (-1: for ever), or -1

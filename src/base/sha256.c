@@ -4,6 +4,11 @@
 #include <sodium/crypto_hash_sha256.h>
 #include <sodium/utils.h>
 
+void bawn_sha256(const void *data, size_t len, unsigned char ret[BAWN_HEX_LEN / 2])
+{
+	(void)crypto_hash_sha256(ret, data, len);
+}
+
 void bawn_sha256_hex(const void *data, size_t len, char ret[BAWN_HEX_LEN + 1])
 {
 	unsigned char sum[crypto_hash_sha256_BYTES];

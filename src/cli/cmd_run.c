@@ -208,6 +208,7 @@ int cli_run_command(struct cli *cli, bool guard, struct bawn_error *err)
 	if (r < 0)
 		return r;
 	in.guard = guard;
+	in.memo = true;
 	if (cli->result_file) {
 		r = open_result(cli->result_file, &result_fd, err);
 		if (r < 0)

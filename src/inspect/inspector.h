@@ -23,6 +23,9 @@ struct bawn_inspector *bawn_inspector_free(struct bawn_inspector *i);
 /* Nothing more will be asked for now: the child is killed, but not waited for until it is freed. */
 void bawn_inspector_dismiss(struct bawn_inspector *i);
 
+/* Everything of a subject that an inspection depends on, as bytes. */
+void bawn_subject_bytes(struct bawn_buf *b, const struct bawn_subject *sub);
+
 /* One whole subject. submit returns at once; collect waits for the findings (bounded). */
 int bawn_inspector_submit(
 	struct bawn_inspector *i, const struct bawn_subject *sub, struct bawn_error *err);

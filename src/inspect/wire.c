@@ -203,6 +203,11 @@ void wire_put_subject(struct bawn_buf *b, const struct bawn_subject *sub)
 	end(b, start);
 }
 
+void bawn_subject_bytes(struct bawn_buf *b, const struct bawn_subject *sub)
+{
+	wire_put_subject(b, sub);
+}
+
 int wire_get_subject(struct bawn_arena *a, const char *body, size_t len, struct bawn_subject *ret)
 {
 	struct reader r = {.p = body, .len = len};

@@ -11,6 +11,7 @@
 #include "audit/audit.h"
 #include "pipeline/door.h"
 #include "pipeline/filter.h"
+#include "pipeline/memo.h"
 #include "pipeline/record.h"
 #include "pipeline/stages.h"
 #include "pipeline/vet.h"
@@ -28,6 +29,7 @@ static int look(struct bawn_run *x)
 		.use = x->in->guard ? &x->use : NULL,
 		.subjects = &x->subject,
 		.n_subjects = 1,
+		.memo = x->in->memo && !x->in->guard ? bawn_memo_path(x->a) : NULL,
 	};
 
 	x->use = (struct bawn_tool_use){.tool = c->tool, .command = c->text};
@@ -95,6 +97,9 @@ static int open_audit(struct bawn_run *x)
 	x->r->audit_path = bawn_arena_strdup(x->a, bawn_audit_path(x->audit));
 	x->own[0] = x->r->audit_path;
 	x->own[1] = bawn_arena_printf(x->a, "%s.head", bawn_audit_path(x->audit));
+	x->own[2] = bawn_memo_path(x->a);
+	if (x->own[2])
+		bawn_memo_make(x->own[2]);
 	return x->own[0] && x->own[1]
 		       ? 0
 		       : bawn_fail(&x->r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");

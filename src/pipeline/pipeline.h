@@ -26,6 +26,7 @@ struct bawn_run_input {
 	struct bawn_call_input call;
 	struct bawn_policy_source policy; /* .workspace is filled in from the call */
 	bool guard; /* act by verdict (allow, constrain, block) instead of always confining */
+	bool memo;  /* what nothing was found in need not be inspected again; not with guard */
 	const char *session_dir;   /* where sessions are remembered; NULL for the usual place */
 	const char *box, *box_dir; /* the container of a box to run in, and its private directory,
 				      or NULL */

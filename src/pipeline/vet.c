@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "call/session.h"
 #include "inspect/inspector.h"
+#include "pipeline/memo.h"
 #include "pipeline/record.h"
 
 /* What this call makes together with those before it. Without a session there is nothing before it.
@@ -41,6 +42,8 @@ struct bawn_vetting {
 	const struct bawn_policy *p;
 	struct bawn_vetting_input in;
 	struct bawn_inspector *inspector; /* NULL when there is nothing to look at */
+	struct bawn_memo memo;
+	bool known; /* the same was looked at before, and nothing was found */
 };
 
 int bawn_vetting_begin(struct bawn_arena *a, const struct bawn_policy *p,
@@ -51,8 +54,10 @@ int bawn_vetting_begin(struct bawn_arena *a, const struct bawn_policy *p,
 
 	if (!v)
 		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");
-	*v = (struct bawn_vetting){.a = a, .p = p, .in = *in};
-	if (in->n_subjects) {
+	*v = (struct bawn_vetting){.a = a, .p = p, .in = *in, .memo = {.fd = -1}};
+	if (in->n_subjects == 1 && in->memo && p->memo)
+		v->known = bawn_memo_ask(&v->memo, in->memo, p, &in->subjects[0]);
+	if (in->n_subjects && !v->known) {
 		r = bawn_inspector_new(p, &v->inspector, err);
 		if (r >= 0)
 			r = bawn_inspector_submit(v->inspector, &in->subjects[0], err);
@@ -67,21 +72,27 @@ int bawn_vetting_begin(struct bawn_arena *a, const struct bawn_policy *p,
 
 struct bawn_vetting *bawn_vetting_drop(struct bawn_vetting *v)
 {
-	if (v)
+	if (v) {
 		v->inspector = bawn_inspector_free(v->inspector);
+		bawn_memo_done(&v->memo);
+	}
 	return NULL;
 }
 
 static int collect(struct bawn_vetting *v, struct bawn_findings *found, struct bawn_error *err)
 {
+	size_t before = found->n;
 	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < v->in.n_subjects; i++) {
+	for (size_t i = 0; r >= 0 && !v->known && i < v->in.n_subjects; i++) {
 		if (i)
 			r = bawn_inspector_submit(v->inspector, &v->in.subjects[i], err);
 		if (r >= 0)
 			r = bawn_inspector_collect(v->inspector, v->a, found, err);
 	}
+	if (r >= 0 && !v->known && found->n == before)
+		bawn_memo_note(&v->memo);
+	bawn_memo_done(&v->memo);
 	return r;
 }
 

@@ -17,6 +17,7 @@ struct bawn_vetting_input {
 	const struct bawn_subject *subjects; /* what is looked at */
 	size_t n_subjects;
 	const struct bawn_findings *also; /* found elsewhere, or NULL */
+	const char *memo; /* where one subject that nothing was found in is remembered, or NULL */
 };
 
 struct bawn_vetting; /* under way, in the inspector's child */

@@ -323,7 +323,7 @@ static int protect_ours(struct plan_builder *b, struct bawn_error *err)
 	for (const char *const *v = b->vault; r == 0 && v && *v; v++)
 		r = protect_one(b, *v, "vault", err);
 	for (const char *const *v = b->own; r == 0 && v && *v; v++)
-		r = protect_one(b, *v, "audit log", err);
+		r = protect_one(b, *v, v - b->own < 2 ? "audit log" : "memo", err);
 	if (r == 0)
 		r = protect_programs(b, err);
 	b->ours = false;

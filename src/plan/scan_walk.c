@@ -12,8 +12,8 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 
+#include "base/io.h"
 #include "plan/scan_tree.h"
 
 #define ENTRIES_SIZE ((size_t)256 << 10)
@@ -80,21 +80,6 @@ static int64_t to_ns(int64_t sec, long nsec)
 	return (int64_t)((uint64_t)sec * 1000000000u + (uint64_t)nsec);
 }
 
-/* Local file systems that change a directory's times whenever an entry comes or goes. */
-static bool has_reliable_times(int fd)
-{
-	static const uint32_t known[] = {0xef53, 0x58465342, 0x9123683e, 0x01021994, 0xf2f52010,
-		0x794c7630, 0x2fc12fc1, 0xca451a4e, 0x858458f6};
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) < 0)
-		return false;
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if ((uint32_t)fs.f_type == known[i])
-			return true;
-	return false;
-}
-
 static int note_times(struct scan_walk *w, uint32_t i, int fd)
 {
 	struct scan_node *n = &w->tree.nodes[i];
@@ -108,7 +93,7 @@ static int note_times(struct scan_walk *w, uint32_t i, int fd)
 	n->ctime = to_ns(st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
 	if (n->dev != w->dev) {
 		w->dev = n->dev;
-		w->dev_ok = has_reliable_times(fd);
+		w->dev_ok = bawn_fd_is_local(fd);
 	}
 	if (!w->dev_ok || n->ctime >= w->racy_from)
 		n->flags |= SCAN_VOLATILE;

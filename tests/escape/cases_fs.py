@@ -513,6 +513,7 @@ def _(t):
 def _(t):
     policy = t.base + "/config/bawn/policy.yaml"
     log = t.base + "/state/bawn/audit.jsonl"
+    memo = t.base + "/state/bawn/judged"
     t.file(policy, "limits:\n  processes: 300\n")
     if not t.suite.outside_only:
         t.bawn("true")
@@ -520,7 +521,8 @@ def _(t):
             raise Fail("no audit log was written")
     else:
         t.file(log)
-    for p in (policy, log):
+        t.file(memo)
+    for p in (policy, log, memo):
         t.attacks([["open", p], ["openw", p]])
         t.attack(["unlink", p], outside="true")
     t.attack(["openw", t.suite.probe if t.suite.outside_only else t.suite.bawn], errs=PATH | {"ETXTBSY"})
@@ -535,7 +537,8 @@ def _(t):
     t.dir(t.ws + "/state")
     t.bawn("true", env=env, refused=True)
     log = t.ws + "/state/bawn/audit.jsonl"
-    for act in (["write", log], ["trunc", log], ["unlink", log], ["rename", t.ws + "/state/bawn", t.ws + "/s2"],
+    memo = t.ws + "/state/bawn/judged"
+    for act in (["write", memo], ["trunc", memo], ["unlink", memo], ["rename", memo, t.ws + "/m2"], ["write", log], ["trunc", log], ["unlink", log], ["rename", t.ws + "/state/bawn", t.ws + "/s2"],
                 ["rename", t.ws + "/state", t.ws + "/s3"], ["write", log + ".head"],
                 ["create", t.ws + "/config/bawn/policy.yaml"]):
         r = t.bawn(act, env=env, refused=True)

@@ -22,6 +22,7 @@
 #include "backend/native/redirect.h"
 #include "backend/native/wall.h"
 #include "base/cleanup.h"
+#include "base/sys.h"
 
 #define BACKLOG 1024
 
@@ -191,6 +192,10 @@ int bawn_wall_network_fill(const struct bawn_plan *plan, struct bawn_error *err)
 	static char stack[65536] __attribute__((aligned(64)));
 
 	net.egress = plan->egress;
+	/* the host process has handed over the plan and mostly waits now, while this processor is
+	 * ours until the mounts are done */
+	if (!__atomic_load_n(&net.made, __ATOMIC_ACQUIRE))
+		bawn_sched_beside(net.maker);
 	return net.egress ? help(fill_main, stack + sizeof(stack), &net.filler, err) : 0;
 }
 

@@ -8,6 +8,20 @@
 
 #ifdef __SSE2__
 #include <immintrin.h>
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
+#endif
+
+/* The C library knows already. The compiler's own way would ask the processor again before main(),
+ * in every start of the program, and in a virtual machine each such question is slow. */
+#ifdef CPU_FEATURE_ACTIVE
+#define HAS_AVX2() \
+	(CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(BMI1) && CPU_FEATURE_ACTIVE(BMI2))
+#else
+#define HAS_AVX2()                                                          \
+	(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && \
+		__builtin_cpu_supports("bmi2"))
 #endif
 
 const unsigned char inject_kind[256] = {
@@ -207,7 +221,8 @@ INJECT_AVX2 static inline void look2(const char *p, struct inject_bytes *r)
 		__m256i letter = _mm256_or_si256(ascii, v);
 		__m256i digit = in_range2(v, '0', '9');
 		__m256i paren = is2(v, '('), colon = is2(v, ':');
-		__m256i clause = or6(in_range2(v, ',', '-'), or6(colon, is2(v, ';'), is2(v, '>')), both);
+		__m256i clause =
+			or6(in_range2(v, ',', '-'), or6(colon, is2(v, ';'), is2(v, '>')), both);
 
 		clause = or6(clause, paren, is2(v, '*'));
 		r->word |= bits2(or6(letter, digit, is2(v, '_')), i);
@@ -302,7 +317,14 @@ static inline uint64_t behind(uint64_t runs, uint64_t seeds, uint64_t *carry)
 }
 
 /* What a word can have, by the bytes of it. */
-enum { HAS_LOWER, HAS_UPPER, HAS_DIGIT, HAS_UNDER, HAS_HUMP, HAS_INNER };
+enum {
+	HAS_LOWER,
+	HAS_UPPER,
+	HAS_DIGIT,
+	HAS_UNDER,
+	HAS_HUMP,
+	HAS_INNER
+};
 
 /* What words that end in this block are, by their letters. `starts` and `ends` are their edges. */
 static inline __attribute__((always_inline)) void by_letters(struct inject_mark *r,
@@ -379,8 +401,7 @@ void inject_marks_begin(struct inject_marks *m, const struct inject_text *t)
 	m->blocks = t->len / 64 + 1;
 	look(t->text, &m->ahead);
 #ifdef INJECT_AVX2
-	m->fast = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-		  __builtin_cpu_supports("bmi2");
+	m->fast = HAS_AVX2();
 #endif
 }
 
