@@ -225,7 +225,7 @@ class Lab:
         """Requests with a token over TLS: sent by the client itself, without and through the door; put in by the door."""
         if not shutil.which("openssl"):
             return None
-        cert, ca, tls = self.top / "cert.pem", self.top / "ca.pem", self.netload.replace("netload", "tlsload")
+        cert, ca, tls = self.top / "cert.pem", self.top / "ca.pem", str(pathlib.Path(self.netload).with_name("tlsload"))
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                         "-keyout", str(cert), "-out", str(ca), "-subj", "/CN=bench", "-days", "2", "-addext",
                         f"subjectAltName=IP:{SERVER}"], check=True, capture_output=True)

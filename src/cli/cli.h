@@ -130,6 +130,8 @@ int cli_drain(struct cli *cli, struct bawn_error *err);
 void cli_progress(struct cli *cli, const struct bawn_buf *text);
 /* A variable of the caller's environment, NULL if it is not set. */
 const char *cli_env(const struct cli *cli, const char *name);
+/* Is standard error a terminal that can take a line back? */
+bool cli_shows_progress(const struct cli *cli);
 /* One line about something that went wrong, for standard error. */
 void cli_say(struct cli *cli, const char *text);
 

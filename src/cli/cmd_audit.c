@@ -158,6 +158,7 @@ static int list(struct cli *cli, uint64_t last, struct bawn_error *err)
 	};
 	struct lines l = {.cli = cli, .err = err};
 	const char *path = NULL;
+	size_t head;
 	int r = audit_path(cli, &path, err);
 
 	if (r < 0)
@@ -171,7 +172,10 @@ static int list(struct cli *cli, uint64_t last, struct bawn_error *err)
 		put_column(&cli->out, "COMMAND", HASH_SHOWN);
 		bawn_buf_printf(&cli->out, "OUTCOME%s\n", cli_colour(cli->colour_out, CLI_PLAIN));
 	}
+	head = cli->out.len;
 	r = bawn_audit_query(path, &filter, cli->follow, each, &l, err);
+	if (r < 0 && cli->out.len == head)
+		cli->out.len = 0; /* no table where there is no log */
 	return l.failed < 0 ? l.failed : r < 0 ? r : 0;
 }
 

@@ -239,6 +239,7 @@ const struct cli_cmd cli_cmd_hook = {
 	.summary = "Vet every tool call of an agent through its hooks",
 	.usage = "claude-code|install|uninstall ...",
 	.words = "claude-code,install,uninstall",
+	.opts = {cli_common_opts},
 	.subs = subs,
 	.usage_status = CLI_EXIT_USAGE,
 	.failed_status = CLI_EXIT_FAILED,

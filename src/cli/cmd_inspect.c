@@ -63,7 +63,7 @@ static int inspect(struct cli *cli, struct bawn_error *err)
 			"'--sarif'");
 	r = vet_start(&v, cli, err);
 	if (!r) {
-		v.progress = isatty(STDERR_FILENO) && !cli->redact;
+		v.progress = cli_shows_progress(cli) && !cli->redact;
 		vet_report_begin(&v);
 	}
 	for (size_t i = 0; !r && i < cli->args.n; i++)

@@ -22,6 +22,7 @@
 #include "base/io.h"
 #include "cli/cli.h"
 #include "egress/control.h"
+#include "pipeline/door.h"
 
 #define TOKEN_BYTES 24
 #define STOP_MS     2000
@@ -62,13 +63,6 @@ static enum bawn_netmode mode_of(const struct bawn_policy *p)
 /* Read the policy (again). What it points to lives in the arena. */
 static int read_rules(struct cli *cli, struct bawn_egress_source *ret, struct bawn_error *err)
 {
-	static const enum bawn_egress_mode modes[] = {
-		[BAWN_NET_OPEN] = BAWN_EGRESS_OPEN,
-		[BAWN_NET_BLOCKLIST] = BAWN_EGRESS_BLOCKLIST,
-		[BAWN_NET_ALLOWLIST] = BAWN_EGRESS_ALLOWLIST,
-		[BAWN_NET_DENY] = BAWN_EGRESS_DENY,
-		[BAWN_NET_CLOSED] = BAWN_EGRESS_CLOSED,
-	};
 	struct bawn_policy_source src;
 	const struct bawn_policy *p = NULL;
 	int r = cli_policy_source(cli, &src, err);
@@ -78,7 +72,7 @@ static int read_rules(struct cli *cli, struct bawn_egress_source *ret, struct ba
 	if (r < 0)
 		return r;
 	*ret = (struct bawn_egress_source){
-		.mode = modes[mode_of(p)],
+		.mode = bawn_door_mode(mode_of(p)),
 		.allow = items(cli->arena, &p->net_allow_hosts),
 		.block = items(cli->arena, &p->net_block_hosts),
 		.ssrf = p->ssrf_enabled,

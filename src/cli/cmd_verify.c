@@ -42,7 +42,7 @@ static int verify(struct cli *cli, struct bawn_error *err)
 			"'bawn verify' needs a file, or '-' for standard input");
 	r = vet_start(&v, cli, err);
 	if (!r) {
-		v.progress = isatty(STDERR_FILENO);
+		v.progress = cli_shows_progress(cli);
 		vet_report_begin(&v);
 	}
 	for (size_t i = 0; !r && i < cli->args.n; i++)

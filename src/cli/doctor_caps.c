@@ -178,7 +178,7 @@ static void ask(struct caps *c)
 		c->age[c->n] = c->cli->fresh ? -1 : recall(c->cli, be, &q->probe);
 		q->done = c->age[c->n++] >= 0;
 	}
-	bawn_ask_all(c->v, c->n, TIMEOUT_MS, isatty(STDERR_FILENO) ? progress : NULL, c);
+	bawn_ask_all(c->v, c->n, TIMEOUT_MS, cli_shows_progress(c->cli) ? progress : NULL, c);
 	for (size_t i = 0; i < c->n; i++)
 		if (c->age[i] < 0)
 			remember(c->cli, c->v[i].be, &c->v[i].probe);

@@ -198,6 +198,13 @@ static bool want_colour(const struct cli *cli, int fd)
 	return !(no && *no) && !(term && !strcmp(term, "dumb")) && isatty(fd);
 }
 
+bool cli_shows_progress(const struct cli *cli)
+{
+	const char *term = cli_env(cli, "TERM");
+
+	return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
 int main(int argc, char **argv)
 {
 	_cleanup_arena_ struct bawn_arena *arena = NULL;

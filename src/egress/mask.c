@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digit.h"
+
 #define MORE        (-1) /* the text ends before it is clear */
 #define ESCAPED_MAX 6    /* bytes that one byte can be written as */
 #define FORMS_MAX   8    /* ways to write one */
 #define ENCODED_MIN 4    /* shorter values are too often part of something else */
-#define NONE        0xff
 
 enum way {
 	AS_IS,
@@ -32,27 +33,6 @@ struct bawn_mask_set {
 	size_t n;
 	struct bawn_slice v[];
 };
-
-static uint8_t hex_digit(uint8_t b)
-{
-	if (b >= '0' && b <= '9')
-		return (uint8_t)(b - '0');
-	b |= 0x20;
-	return b >= 'a' && b <= 'f' ? (uint8_t)(b - 'a' + 10) : NONE;
-}
-
-static uint8_t digit64(uint8_t b)
-{
-	if (b >= 'A' && b <= 'Z')
-		return (uint8_t)(b - 'A');
-	if (b >= 'a' && b <= 'z')
-		return (uint8_t)(b - 'a' + 26);
-	if (b >= '0' && b <= '9')
-		return (uint8_t)(b - '0' + 52);
-	if (b == '+' || b == '-')
-		return 62;
-	return b == '/' || b == '_' ? 63 : NONE;
-}
 
 static uint8_t lower(uint8_t b)
 {
@@ -75,7 +55,7 @@ static int match_hex(struct bawn_slice v, const uint8_t *p, size_t n)
 
 		if (i == n)
 			return MORE;
-		if (hex_digit(p[i]) != (i % 2 ? b & 0xf : b >> 4))
+		if (bawn_digit16((char)p[i]) != (i % 2 ? b & 0xf : b >> 4))
 			return 0;
 	}
 	return (int)(2 * v.n);
@@ -161,8 +141,8 @@ static int match_byte(uint8_t b, const uint8_t *p, size_t n, bool end)
 static int match_digit(uint8_t bits, uint8_t known, const uint8_t *p, size_t n, bool end)
 {
 	static const char last[] = {'+', '/'};
-	uint8_t digit = digit64(p[0]);
-	int best = digit != NONE && (digit & known) == bits;
+	int digit = bawn_digit64((char)p[0]);
+	int best = digit >= 0 && (digit & known) == bits;
 
 	if (p[0] != '%' && p[0] != '\\' && p[0] != '&')
 		return best;

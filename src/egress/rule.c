@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "base/digit.h"
+
 #define PATH_MAX_CHECKED 8192
 
 struct cursor {
@@ -305,15 +307,6 @@ static bool method_in(const char *list, const char *method)
 	return false;
 }
 
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* One byte of a path, decoded; negative if servers would not agree what it is. */
 static int path_byte(const char **p)
 {
@@ -323,10 +316,10 @@ static int path_byte(const char **p)
 		return -1;
 	if (v != '%')
 		return v;
-	hi = hex(**p);
+	hi = bawn_digit16(**p);
 	if (hi < 0)
 		return -1;
-	lo = hex((*p)[1]);
+	lo = bawn_digit16((*p)[1]);
 	if (lo < 0)
 		return -1;
 	*p += 2;

@@ -27,7 +27,7 @@ struct bawn_door {
 	bool ended; /* the figures are here, or never will be */
 };
 
-static enum bawn_egress_mode mode_of(enum bawn_netmode mode)
+enum bawn_egress_mode bawn_door_mode(enum bawn_netmode mode)
 {
 	static const enum bawn_egress_mode modes[] = {
 		[BAWN_NET_OPEN] = BAWN_EGRESS_OPEN,
@@ -45,7 +45,7 @@ int bawn_door_open(struct bawn_arena *a, const struct bawn_egress_plan *plan,
 	struct bawn_error *err)
 {
 	struct bawn_door *d = bawn_new(a, struct bawn_door, 1);
-	struct bawn_egress_source src = {.mode = mode_of(plan->mode),
+	struct bawn_egress_source src = {.mode = bawn_door_mode(plan->mode),
 		.allow = plan->allow,
 		.block = HOLE("rules") ? NULL : plan->block,
 		.development = plan->development,

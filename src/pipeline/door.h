@@ -14,6 +14,9 @@
 
 struct bawn_door;
 
+/* network.mode in the door's words. */
+enum bawn_egress_mode bawn_door_mode(enum bawn_netmode mode);
+
 /* Start it for what the plan says; returns at once. With secrets, bawn_door_ca() is needed. */
 int bawn_door_open(struct bawn_arena *a, const struct bawn_egress_plan *plan,
 	const struct bawn_egress_secret *secrets, size_t n_secrets, struct bawn_door **ret,

@@ -331,6 +331,16 @@ static int add_file(struct config *c, const char *dir, const char *name)
 	return path ? enqueue(c, path, 0) : -ENOMEM;
 }
 
+/* The configuration in `dir`, and what it includes. */
+static int read_configs(struct config *c, const char *dir, struct bawn_error *err)
+{
+	int r = add_file(c, dir, "config");
+
+	if (r >= 0)
+		r = add_file(c, dir, "config.worktree");
+	return r < 0 ? bawn_fail(err, BAWN_ERR_PLAN, r, "out of memory") : read_files(c, err);
+}
+
 int git_protect_dir(
 	struct git_repo *g, const char *dir, const char *worktree, struct bawn_error *err)
 {
@@ -341,13 +351,9 @@ int git_protect_dir(
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && r >= 0; i++)
 		r = protect_in(g, dir, names[i]);
-	if (r >= 0)
-		r = add_file(&c, dir, "config");
-	if (r >= 0)
-		r = add_file(&c, dir, "config.worktree");
 	if (r < 0)
 		return bawn_fail(err, BAWN_ERR_PLAN, r, "out of memory");
-	r = read_files(&c, err);
+	r = read_configs(&c, dir, err);
 	if (r < 0)
 		return r;
 	if (!worktree && c.worktree && expand(g, dir, c.worktree, &worktree) < 0)
@@ -360,13 +366,8 @@ int git_read_worktree(struct git_repo *g, const char *dir, const char **ret, str
 {
 	struct config c = {.g = g};
 	const char *path = NULL;
-	int r = add_file(&c, dir, "config");
+	int r = read_configs(&c, dir, err);
 
-	if (r >= 0)
-		r = add_file(&c, dir, "config.worktree");
-	if (r < 0)
-		return bawn_fail(err, BAWN_ERR_PLAN, r, "out of memory");
-	r = read_files(&c, err);
 	if (r < 0)
 		return r;
 	*ret = NULL;

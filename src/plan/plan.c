@@ -151,6 +151,28 @@ static const char *unused_hosts(const struct bawn_policy *p)
 	return "network.allow_hosts has no effect in this network.mode; for it to have one say --net allowlist";
 }
 
+static const char *denied_in(const struct plan_builder *b, const struct bawn_items *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		for (size_t k = 0; k < b->deny.n; k++)
+			if (bawn_path_under(l->v[i].text, b->deny.v[k]))
+				return l->v[i].text;
+	return NULL;
+}
+
+/* The same for paths: what is denied is not granted by naming it. */
+static const char *unused_grant(const struct plan_builder *b)
+{
+	const char *path = denied_in(b, &b->p->fs_write);
+
+	if (!path)
+		path = denied_in(b, &b->p->fs_read);
+	return path ? bawn_arena_printf(b->a,
+			      "'%s' is granted, but it is denied as well (filesystem.deny), which wins",
+			      path)
+		    : NULL;
+}
+
 static const char *image_of(const struct bawn_policy *p, enum bawn_image_kind kind)
 {
 	const char *image = kind == BAWN_IMAGE_CONTAINER ? p->docker_image
@@ -216,6 +238,8 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 	b.plan->demanded = demanded(&b);
 	b.plan->may_miss = may_miss(p);
 	b.plan->note = b.git.refused ? b.git.refused : unused_hosts(p);
+	if (!b.plan->note)
+		b.plan->note = unused_grant(&b);
 	*ret = b.plan;
 	return 0;
 }

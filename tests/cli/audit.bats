@@ -119,3 +119,8 @@ three_runs() {
 	echo 'nonsense: [' >.bawn.yaml
 	run -0 bawn audit verify
 }
+
+@test "where there is no log there is no table" {
+	run -1 --separate-stderr bawn audit show --file none
+	one_error
+}

@@ -184,3 +184,20 @@ load common
 	one_error
 	[[ $stderr == *"Broken pipe"* ]]
 }
+
+@test "no progress on a terminal that cannot take it back" {
+	echo text >file
+	run -0 env TERM=xterm python3 "$BATS_TEST_DIRNAME/terminal.py" -- "$BAWN" inspect .
+	[[ $output == *$'\033[K'* ]]
+	run -0 env TERM=dumb python3 "$BATS_TEST_DIRNAME/terminal.py" -- "$BAWN" inspect .
+	[[ $output != *$'\033'* ]]
+	run -0 env -u TERM python3 "$BATS_TEST_DIRNAME/terminal.py" -- "$BAWN" inspect .
+	[[ $output != *$'\033'* ]]
+}
+
+@test "every verb has --help" {
+	for verb in $(bawn help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+		run -0 --separate-stderr bawn "$verb" --help
+		[[ ${lines[0]} == "usage: bawn $verb"* && -z $stderr ]] || { echo "$verb: $output"; false; }
+	done
+}

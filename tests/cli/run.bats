@@ -248,6 +248,14 @@ load common
 	bawn audit verify --file ../log/audit.jsonl
 }
 
+@test "a grant of what is denied is said to have no effect" {
+	mkdir "$HOME/.ssh"
+	run -0 --separate-stderr bawn run --ro "$HOME/.ssh" -- true
+	[[ $stderr == *"'$HOME/.ssh' is granted, but it is denied as well"* ]]
+	run -0 --separate-stderr bawn run --ro "$HOME" -- true
+	[ -z "$stderr" ]
+}
+
 @test "what a stronger layer protects, no grant releases" {
 	mkdir deploy "$XDG_CONFIG_HOME/bawn"
 	echo 'filesystem: {protect: [deploy]}' >"$XDG_CONFIG_HOME/bawn/policy.yaml"

@@ -29,6 +29,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/digit.h"
 #include "base/error.h"
 #include "inspect/inspect.h"
 
@@ -355,7 +356,6 @@ bool code_fold(struct code_walk *w, uint8_t op, const struct code_val *receiver,
 struct code_val code_reverse(struct code_walk *w, const struct code_val *v);
 struct code_val code_percent(
 	struct code_walk *w, const struct code_val *f, const struct code_val *args);
-int code_digit(char c); /* hexadecimal, or -1 */
 uint32_t code_taint_of_text(const char *s, size_t len);
 uint32_t code_taint_of_variable(const char *name); /* of the environment */
 

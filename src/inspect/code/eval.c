@@ -276,7 +276,7 @@ static struct code_val number(struct code_walk *w, uint32_t start, uint32_t end)
 	if (end - start > 20)
 		return v;
 	for (size_t i = start + skip; i < end; i++) {
-		int d = code_digit(w->text[i]);
+		int d = bawn_digit16(w->text[i]);
 
 		if (w->text[i] == '_')
 			continue;

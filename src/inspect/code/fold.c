@@ -193,34 +193,6 @@ static struct code_val join(
 	return v;
 }
 
-static int digit64(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	if (c == '+' || c == '-')
-		return 62;
-	return c == '/' || c == '_' ? 63 : -1;
-}
-
-static int digit32(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	return c >= '2' && c <= '7' ? c - '2' + 26 : -1;
-}
-
-int code_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 32);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static struct code_val decode(
 	struct code_walk *w, const struct code_val *v, int (*digit)(char), unsigned bits)
 {
@@ -273,9 +245,10 @@ static struct code_val percent(struct code_walk *w, const struct code_val *v)
 		return out;
 	s = room(w, v->len);
 	for (uint32_t i = 0; s && i < v->len; i++) {
-		if (v->str[i] == '%' && i + 2 < v->len + 0u && code_digit(v->str[i + 1]) >= 0 &&
-			code_digit(v->str[i + 2]) >= 0) {
-			s[n++] = (char)(code_digit(v->str[i + 1]) * 16 + code_digit(v->str[i + 2]));
+		if (v->str[i] == '%' && i + 2 < v->len + 0u && bawn_digit16(v->str[i + 1]) >= 0 &&
+			bawn_digit16(v->str[i + 2]) >= 0) {
+			s[n++] = (char)(bawn_digit16(v->str[i + 1]) * 16 +
+					bawn_digit16(v->str[i + 2]));
 			i += 2;
 		} else {
 			s[n++] = v->str[i];
@@ -311,9 +284,9 @@ static struct code_val codec(
 	if (!how || !how->str)
 		return out;
 	if (strstr(how->str, "64"))
-		return decode(w, v, digit64, 6);
+		return decode(w, v, bawn_digit64, 6);
 	if (strstr(how->str, "hex"))
-		return decode(w, v, code_digit, 4);
+		return decode(w, v, bawn_digit16, 4);
 	if (strstr(how->str, "rot") && v->str)
 		return rot13(w, v);
 	if (strncmp(how->str, "cp1026", 6) == 0 || strncmp(how->str, "cp037", 5) == 0)
@@ -351,13 +324,13 @@ static bool fold_decode(struct code_walk *w, uint8_t op, const struct code_val *
 {
 	switch (op) {
 	case CODE_OP_BASE64:
-		*out = decode(w, x, digit64, 6);
+		*out = decode(w, x, bawn_digit64, 6);
 		return true;
 	case CODE_OP_BASE32:
-		*out = decode(w, x, digit32, 5);
+		*out = decode(w, x, bawn_digit32, 5);
 		return true;
 	case CODE_OP_HEX:
-		*out = decode(w, x, code_digit, 4);
+		*out = decode(w, x, bawn_digit16, 4);
 		return true;
 	case CODE_OP_ROT13:
 		*out = x->str ? rot13(w, x) : *x;

@@ -378,7 +378,7 @@ static void unicode_escape(const char *s, size_t len, size_t *i, struct bawn_buf
 		want = 6;
 	}
 	for (; digits < want && k < len; k++, digits++) {
-		int d = code_digit(s[k]);
+		int d = bawn_digit16(s[k]);
 
 		if (d < 0)
 			break;

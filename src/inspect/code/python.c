@@ -648,7 +648,7 @@ static size_t digits(const char *s, size_t len, size_t want, unsigned base, char
 	unsigned x = 0;
 
 	for (; n < want && n < len; n++) {
-		int d = code_digit(s[n]);
+		int d = bawn_digit16(s[n]);
 
 		if (d < 0 || (unsigned)d >= base)
 			break;

@@ -6,27 +6,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/digit.h"
 #include "inspect/shell/shell.h"
-
-static int base64_value(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	if (c == '+' || c == '-')
-		return 62;
-	return c == '/' || c == '_' ? 63 : -1;
-}
-
-static int base32_value(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	return c >= '2' && c <= '7' ? c - '2' + 26 : -1;
-}
 
 static const char *decode_bits(struct bawn_arena *a, const char *t, size_t n, unsigned width,
 	int (*value)(char), size_t *ret_n)
@@ -59,24 +40,18 @@ static const char *decode_bits(struct bawn_arena *a, const char *t, size_t n, un
 
 const char *sh_decode_base64(struct bawn_arena *a, const char *t, size_t n, size_t *ret_n)
 {
-	return decode_bits(a, t, n, 6, base64_value, ret_n);
+	return decode_bits(a, t, n, 6, bawn_digit64, ret_n);
 }
 
 const char *sh_decode_base32(struct bawn_arena *a, const char *t, size_t n, size_t *ret_n)
 {
-	return decode_bits(a, t, n, 5, base32_value, ret_n);
+	return decode_bits(a, t, n, 5, bawn_digit32, ret_n);
 }
 
 static int digit(char c, int base)
 {
-	int v = -1;
+	int v = bawn_digit16(c);
 
-	if (c >= '0' && c <= '9')
-		v = c - '0';
-	else if (c >= 'a' && c <= 'f')
-		v = c - 'a' + 10;
-	else if (c >= 'A' && c <= 'F')
-		v = c - 'A' + 10;
 	return v < base ? v : -1;
 }
 

@@ -364,6 +364,23 @@ static int container(struct sh *s, const struct sh_command *c, struct sh_inners 
 	return quoted_inner(s, c, in, i + 1, SH_REMOTE);
 }
 
+/* `t` with the known input in it: at the place that -I names, or at the end. */
+static const char *filled(struct sh *s, const struct sh_command *c, size_t options, const char *t)
+{
+	struct sh_words one = {.v = (struct sh_word[]){{.text = c->in.text}}, .n = 1};
+	const char *text = c->in.text, *hole = NULL;
+
+	for (size_t k = 1; k < options; k++) {
+		if (!strncmp(c->args.v[k].text, "-I", 2))
+			hole = c->args.v[k].text[2] ? c->args.v[k].text + 2 : c->args.v[k + 1].text;
+	}
+	if (hole && *hole && strstr(t, hole))
+		return bawn_arena_printf(s->a, "%.*s%s%s", (int)(strstr(t, hole) - t), t, text,
+			strstr(t, hole) + strlen(hole));
+	return bawn_arena_printf(s->a, "%s %s", t,
+		strpbrk(text, "'\"$`;|&()<>") ? sh_quote_words(s, &one, 0) : text);
+}
+
 /* The words that xargs adds are those of its input, when that is known. */
 static int xargs(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
@@ -373,25 +390,10 @@ static int xargs(struct sh *s, struct sh_command *c, struct sh_inners *in)
 
 	if (!t)
 		return 0;
-	if (c->in.known && c->in.len && c->in.len < 4096) {
-		const char *hole = NULL;
-		struct sh_words one = {.v = (struct sh_word[]){{.text = c->in.text}}, .n = 1};
-		const char *text = c->in.text;
-
-		for (size_t k = 1; k < i; k++) {
-			if (!strncmp(c->args.v[k].text, "-I", 2))
-				hole = c->args.v[k].text[2] ? c->args.v[k].text + 2
-							    : c->args.v[k + 1].text;
-		}
-		if (hole && *hole && strstr(t, hole))
-			t = bawn_arena_printf(s->a, "%.*s%s%s", (int)(strstr(t, hole) - t), t, text,
-				strstr(t, hole) + strlen(hole));
-		else
-			t = bawn_arena_printf(s->a, "%s %s", t,
-				strpbrk(text, "'\"$`;|&()<>") ? sh_quote_words(s, &one, 0) : text);
-		if (!t)
-			return sh_no_memory(s);
-	}
+	if (c->in.known && c->in.len && c->in.len < 4096)
+		t = filled(s, c, i, t);
+	if (!t)
+		return sh_no_memory(s);
 	x = sh_inner_add(s, in, t);
 	if (x) {
 		x->how = c->in.known ? 0 : SH_ARGSIN;

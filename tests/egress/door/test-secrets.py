@@ -784,10 +784,8 @@ def a_value_is_in_one_place_of_the_door_only(world):
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("BAWN_TEST_GIT", tempfile.mkdtemp(prefix="bawn-git-"))
-    try:
+    net.enter()  # this program again, in namespaces of its own: what is made before that is made twice
+    with tempfile.TemporaryDirectory(prefix="bawn-git-") as top:
+        os.environ["BAWN_TEST_GIT"] = top
         code = net.main(globals())
-    finally:
-        if os.environ.get("BAWN_TEST_NET"):
-            shutil.rmtree(os.environ["BAWN_TEST_GIT"], ignore_errors=True)
     sys.exit(code)
