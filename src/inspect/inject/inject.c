@@ -147,7 +147,7 @@ static int add_part(struct run *r, const char *text, size_t len, const struct in
 /* Decode what looks encoded in the part at hand and line it up. */
 static int nested(struct run *r)
 {
-	size_t last = 0, n = r->parts[r->at].s.n_hints;
+	size_t last[HINT_LEET + 1] = {0}, n = r->parts[r->at].s.n_hints;
 
 	if (r->parts[r->at].depth >= DEPTH_MAX)
 		return 0;
@@ -158,12 +158,12 @@ static int nested(struct run *r)
 		struct inject_block b;
 		int e;
 
-		if (h->kind == HINT_LONG && h->start < last)
+		if (h->start < last[h->kind]) /* was decoded with the one before */
 			continue;
 		e = inject_decode(bawn_scan_arena(r->scan), &p->t, h, &b);
 		if (e < 0)
 			return e;
-		last = h->kind == HINT_LONG ? b.end : last;
+		last[h->kind] = b.end;
 		if (!bawn_scan_spend(r->scan, 32 + b.len))
 			return 0;
 		inject_part_span(p, b.start, b.end, &like.start, &like.end);

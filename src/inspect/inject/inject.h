@@ -105,6 +105,7 @@ enum inject_hint_kind {
 	HINT_SPACED,   /* single letters one after the other */
 	HINT_TURNED,   /* a sentence that makes sense by rot13 */
 	HINT_REVERSED, /* or backwards */
+	HINT_LEET,     /* or with letters for its digits */
 };
 
 struct inject_hint {
@@ -170,6 +171,7 @@ struct inject_sentence {
 	float rules;                  /* what they add to the log-odds */
 	float score;                  /* log-odds; INJECT_UNSCORED when it is no candidate */
 	uint8_t n_turned, n_reversed; /* words that make sense by rot13 or read backwards */
+	uint8_t n_leet;               /* … with letters for their digits */
 	bool bullet;                  /* a list item or a table row */
 	bool command;                 /* starts with a verb that tells somebody to act */
 	bool foreign;                 /* has words of another script */

@@ -17,6 +17,7 @@
 
 #define LONG_WORD      20 /* may be encoded text */
 #define SPACED_RUN     7  /* single letters in a row */
+#define SPACED_GAP     9u /* between two of them, with marks */
 #define SENTENCE_WORDS 100
 #define BIT(class)     ((uint64_t)1 << (class))
 #define LEET_CLASSES   (BIT(LEX_OVERRIDE) | BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_SECRET))
@@ -98,17 +99,19 @@ static uint64_t leet(const char *p, size_t n)
 		['$'] = 's',
 	};
 	char plain[24] = "";
+	bool inside = false; /* more than a number behind a word */
 	uint64_t c;
 
-	if (n > 16 || n < 5)
+	if (n > 16 || n < 4)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		char to = letters[(unsigned char)p[i]];
 
+		inside |= to && i + 1 < n && !(inject_kind[(unsigned char)p[i + 1]] & C_DIGIT);
 		plain[i] = (char)(to ? to : p[i]);
 	}
-	c = look_up(hash_of(plain, n));
-	return c & LEET_CLASSES ? c | BIT(LEX_LEET) : 0;
+	c = inside ? look_up(hash_of(plain, n)) & ~BIT(LEX_STARTS) : 0;
+	return c ? (c & LEET_CLASSES && n > 4 ? c : 0) | BIT(LEX_LEET) : 0;
 }
 
 /* Whether the end of a name, dot included, is one of the usual ones in addresses. */
@@ -246,6 +249,9 @@ struct split {
 	struct bawn_arena *a;
 	struct inject_sentences *out;
 	struct inject_sentence s;
+	struct {
+		uint8_t n_turned, n_reversed, n_leet;
+	} before;                    /* of the last sentence */
 	uint32_t spaced, spaced_end; /* a run of single letters */
 	unsigned run;
 	int failed;
@@ -254,7 +260,7 @@ struct split {
 /* Words of these are counted. */
 #define COUNTED                                                                            \
 	(BIT(LEX_ABOUT) | BIT(LEX_DEV) | BIT(LEX_YOU) | BIT(LEX_AGENT) | BIT(LEX_TURNED) | \
-		BIT(LEX_REVERSED))
+		BIT(LEX_REVERSED) | BIT(LEX_LEET))
 
 /* A word with these classes, `own` without those of a phrase. */
 static inline __attribute__((always_inline)) void count(
@@ -273,6 +279,7 @@ static inline __attribute__((always_inline)) void count(
 	p->out->agent += own >> LEX_AGENT & 1;
 	s->n_turned = (uint8_t)(s->n_turned + (classes >> LEX_TURNED & 1));
 	s->n_reversed = (uint8_t)(s->n_reversed + (classes >> LEX_REVERSED & 1));
+	s->n_leet = (uint8_t)(s->n_leet + (classes >> LEX_LEET & 1));
 }
 
 static void hint(struct split *p, uint32_t start, uint32_t end, enum inject_hint_kind k)
@@ -298,7 +305,7 @@ static inline __attribute__((always_inline)) void hints(
 	if (__builtin_expect((n - 3 < 2 * SPACED_RUN - 4) & !run, 1))
 		return;
 	single = (n == 1) | ((n == 2) & run & (text[start] == '_'));
-	fresh = single & (!run | (start > p->spaced_end + 4u));
+	fresh = single & (!run | (start > p->spaced_end + SPACED_GAP));
 
 	if (__builtin_expect((p->run >= SPACED_RUN) & (!single | fresh), 0))
 		hint(p, p->spaced, p->spaced_end, HINT_SPACED);
@@ -328,10 +335,15 @@ static void add(struct split *p)
 		p->out->words += s->n_words;
 		p->out->commands += s->command;
 		p->out->bullets += s->bullet;
-		if (s->n_turned > 1)
+		if (s->n_turned && s->n_turned + p->before.n_turned > 1)
 			hint(p, s->start, s->end, HINT_TURNED);
-		if (s->n_reversed > 1)
+		if (s->n_reversed && s->n_reversed + p->before.n_reversed > 1)
 			hint(p, s->start, s->end, HINT_REVERSED);
+		if (s->n_leet && s->n_leet + p->before.n_leet > 1)
+			hint(p, s->start, s->end, HINT_LEET);
+		p->before.n_turned = s->n_turned;
+		p->before.n_reversed = s->n_reversed;
+		p->before.n_leet = s->n_leet;
 	}
 	*s = (struct inject_sentence){0};
 }
