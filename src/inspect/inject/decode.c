@@ -176,23 +176,24 @@ static size_t turn(const char *p, size_t n, char *out)
 	return n;
 }
 
-/* Backwards as a whole, and word by word. */
 static size_t reverse(const char *p, size_t n, char *out)
 {
-	size_t o = n + 1;
-
 	for (size_t i = 0; i < n; i++)
 		out[i] = p[n - 1 - i];
-	out[n] = '\n';
-	for (size_t i = 0, end; i < n; i = end) {
+	return n;
+}
+
+/* Each word by itself. */
+static size_t reverse_words(const char *p, size_t n, char *out)
+{
+	for (size_t i = 0, end; i < n; i = end + 1) {
 		for (end = i; end < n && p[end] != ' ';)
 			end++;
-		for (size_t k = end; k-- > i;)
-			out[o++] = p[k];
-		for (; end < n && p[end] == ' '; end++)
-			out[o++] = ' ';
+		(void)reverse(p + i, end - i, out + i);
+		if (end < n)
+			out[end] = ' ';
 	}
-	return o;
+	return n;
 }
 
 /* Letters for the digits of one word. 1 is an i, or an l when only that makes a word we know. */
@@ -250,6 +251,7 @@ int inject_decode(struct bawn_arena *a, const struct inject_text *t, const struc
 		[HINT_SPACED] = unspace,
 		[HINT_TURNED] = turn,
 		[HINT_REVERSED] = reverse,
+		[HINT_REVERSED_WORDS] = reverse_words,
 		[HINT_LEET] = unleet,
 	};
 	struct inject_block b = {.start = h->start, .end = h->end};
@@ -262,7 +264,7 @@ int inject_decode(struct bawn_arena *a, const struct inject_text *t, const struc
 	}
 	if (h->kind != HINT_SPACED || t->text[b.start + 1] != ' ')
 		whole_line(t, &b);
-	b.text = bawn_arena_alloc(a, 2 * (b.end - b.start) + 2);
+	b.text = bawn_arena_alloc(a, b.end - b.start + 1);
 	if (!b.text)
 		return -ENOMEM;
 	b.len = decode[h->kind](t->text + b.start, b.end - b.start, b.text);

@@ -174,18 +174,44 @@ static int nested(struct run *r)
 	return 0;
 }
 
+/*
+ * Whether somebody else's words are given here: between quotation marks or fences, in a list,
+ * behind a colon, or in a sentence that itself speaks of attacks or examples. Talk elsewhere in the
+ * text does not make an order an example.
+ */
+static bool reported(const struct inject_part *p, size_t i, unsigned place)
+{
+	const struct inject_sentence *s = &p->s.v[i];
+	uint64_t talk = (uint64_t)1 << LEX_ABOUT | (uint64_t)1 << LEX_EXAMPLE;
+	size_t from;
+
+	if (s->quoted || s->bullet || place & (PLACE_FENCE | PLACE_QUOTE) || s->classes & talk)
+		return true;
+	if (!i || !(p->s.v[i - 1].classes & talk))
+		return false;
+	from = p->s.v[i - 1].end;
+	from -= from > 0;
+	return memchr(p->t.text + from, ':', s->start - from) != NULL;
+}
+
 /* Everything that is a candidate has to be known before the first is scored: neighbours count. */
 static void candidates(const struct inject_part *p)
 {
+	INJECT_RAW struct inject_word w[INJECT_WORDS_MAX];
+
 	for (size_t i = 0; i < p->s.n; i++) {
 		struct inject_sentence *s = &p->s.v[i];
+		unsigned place;
 
 		s->score = INJECT_UNSCORED;
 		s->candidate = (s->open || s->hits) && inject_candidate(s);
 		if (!s->candidate)
 			continue;
+		s->harm = inject_harm(p->t.text, s, w, inject_words(p->t.text, s, w));
 		s->quoted = inject_quoted(&p->t, s);
-		s->unseen = (p->place | inject_place(&p->t, s->start, s->end)) & PLACE_UNSEEN;
+		place = p->place | inject_place(&p->t, s->start, s->end);
+		s->unseen = place & PLACE_UNSEEN;
+		s->reported = reported(p, i, place);
 	}
 }
 

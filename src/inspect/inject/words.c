@@ -118,12 +118,16 @@ static uint64_t leet(const char *p, size_t n)
 static bool is_domain(const char *dot, size_t n)
 {
 	static const char ends[][8] = {".com", ".net", ".org", ".io", ".dev", ".app", ".xyz", ".ru",
-		".cn", ".co", ".info", ".me", ".site", ".ai"};
+		".cn", ".co", ".info", ".me", ".site", ".ai", ".cc", ".pw", ".top", ".biz", ".link",
+		".click", ".store", ".shop", ".online", ".cloud", ".live", ".win", ".club", ".pro",
+		".tech", ".space", ".page", ".pages", ".news", ".wiki", ".host", ".fun", ".icu",
+		".one", ".eu", ".de", ".fr", ".it", ".es", ".nl", ".uk", ".us", ".ch", ".at", ".se",
+		".br", ".jp", ".kr", ".tr", ".in", ".id", ".vn", ".cz", ".tv", ".gg", ".ly"};
 	char end[8] = "";
 	uint64_t x, y;
 	bool yes = false;
 
-	if (n > 5)
+	if (n > 7)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		end[i] = (char)(dot[i] | (dot[i] & 0x40) >> 1);
@@ -146,10 +150,14 @@ static bool is_target(const char *p, size_t n, const char *end, unsigned flags)
 		return true;
 	if (*q == ':' && end - q > 3 && !memcmp(q, "://", 3))
 		return true;
+	if (flags & C_AT) {
+		const char *at = memchr(p, '@', n);
+
+		/* what stands behind a hyphen is another word */
+		return at && (inject_kind[(unsigned char)at[1]] & (C_LOWER | C_UPPER));
+	}
 	if (!(flags & C_DOT))
 		return false;
-	if (flags & C_AT)
-		return true;
 	dot = memrchr(p, '.', n); /* there is one */
 	return is_domain(dot, n - (size_t)(dot - p)) || (n > 4 && !strncasecmp(p, "www.", 4));
 }
@@ -197,6 +205,16 @@ static inline __attribute__((always_inline)) uint64_t classify(
 	return all & ~BIT(LEX_STARTS);
 }
 
+/* +49 170 555…: digits behind a plus that is not part of a sum. */
+static bool is_phone(const char *text, size_t start, size_t end, size_t len)
+{
+	if (!start || text[start - 1] != '+' || (start > 1 && text[start - 2] == '+'))
+		return false;
+	return end - start >= 8 || (end - start <= 3 && end + 3 < len && text[end] == ' ' &&
+					   (inject_kind[(unsigned char)text[end + 1]] & C_DIGIT) &&
+					   (inject_kind[(unsigned char)text[end + 2]] & C_DIGIT));
+}
+
 /* Any word in a text of `len` bytes. The possessive is left out of its hash. */
 static void any_word(const char *text, size_t len, struct context *x, struct inject_word *w)
 {
@@ -217,6 +235,8 @@ static void any_word(const char *text, size_t len, struct context *x, struct inj
 	if ((all & (C_DIGIT | C_UNDER | C_DOT | C_AT)) || (flags & C_UPPER) ||
 		(end - q > 3 && *q == ':' && q[1] == '/'))
 		w->classes |= shape_classes(p, n, end, all);
+	if (all == C_DIGIT && is_phone(text, w->start, w->end, len))
+		w->classes |= BIT(LEX_TARGET);
 	w->classes = classify(x, w->hash, w->classes);
 }
 
@@ -337,8 +357,10 @@ static void add(struct split *p)
 		p->out->bullets += s->bullet;
 		if (s->n_turned && s->n_turned + p->before.n_turned > 1)
 			hint(p, s->start, s->end, HINT_TURNED);
-		if (s->n_reversed && s->n_reversed + p->before.n_reversed > 1)
+		if (s->n_reversed && s->n_reversed + p->before.n_reversed > 1) {
 			hint(p, s->start, s->end, HINT_REVERSED);
+			hint(p, s->start, s->end, HINT_REVERSED_WORDS);
+		}
 		if (s->n_leet && s->n_leet + p->before.n_leet > 1)
 			hint(p, s->start, s->end, HINT_LEET);
 		p->before.n_turned = s->n_turned;
