@@ -28,6 +28,7 @@ HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004
 DOUBT, TALK = np.array([-1e9, -6.0, -5.0]), 6.0  # as in score.c
 GATE_LOSS = 0.003  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
+OWN_AGAINST = 2.5  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
 PRIOR = 0.7  # how much of what is expected beforehand is believed
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
 CLASS_PRIOR = {
@@ -228,6 +229,8 @@ class Set:
         self.feature = np.array(idx, np.uint16)
         self.base, self.talk, self.strong = np.array(base), np.array(talk), np.array(strong)
         self.label = np.array([d["label"] for d in docs])[self.doc]
+        own = np.array([d["source"].startswith(("own:", "gen:")) and d["tier"] != "security_doc" for d in docs])
+        self.against = np.where(own[self.doc], OWN_AGAINST, 1.0)
         self.inside = np.array(inside)  # of what was planted, where that is known
         self.weight = np.array([TRAIN_WEIGHT.get(d["tier"], 0.0) for d in docs])
         self.given = (np.maximum(self.base, 0.0) - TALK * self.talk).astype(np.float32)  # what score.c adds to the model
@@ -287,7 +290,7 @@ def targets(s, use, guess, turn):
     chosen = (s.label == 1) & in_use & s.inside & (guess >= s.best(guess)[s.doc] - 1e-6)
     if turn:
         chosen |= (s.label == 1) & in_use & (guess > 1.5)
-    c = np.where(s.label == 0, 1.0, np.where(chosen, s.weight[s.doc], 0.0)) * in_use
+    c = np.where(s.label == 0, s.against, np.where(chosen, s.weight[s.doc], 0.0)) * in_use
     per = np.bincount(s.doc, weights=chosen, minlength=len(s.docs))
     c = np.where(chosen, c / np.maximum(per[s.doc], 1.0), c)  # a text counts once, however many of its sentences were chosen
     c[s.label == 0] *= 2.0 * c[chosen].sum() / max(c[s.label == 0].sum(), 1.0)

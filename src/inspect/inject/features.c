@@ -10,7 +10,6 @@
 #include "inspect/inject/classes.h"
 
 #define AROUND 4
-#define VALUE  ":[{(,=-\n" /* what stands before a value, and not before a quotation */
 
 enum shape {
 	S_PLACE, /* one for each PLACE_* */
@@ -351,45 +350,17 @@ static unsigned pressure(uint64_t c)
 	return n;
 }
 
-/* The mark that a sentence stands in, and what is before it. */
-static char quote(const struct inject_text *t, const struct inject_sentence *s, char *before)
-{
-	const char *p = t->text;
-	size_t from = s->start > 160 ? s->start - 160 : 0, left = t->len - s->end + 1;
-	char q = 0;
-
-	for (size_t i = s->start; i-- > from && p[i] != '\n';) {
-		if (p[i] != '"' && p[i] != '`' && !(p[i] == '\'' && (!i || p[i - 1] == ' ')))
-			continue;
-		q = p[i];
-		while (i && (p[i - 1] == ' ' || p[i - 1] == q))
-			i--;
-		*before = (char)(i ? p[i - 1] : '\n');
-		break;
-	}
-	if (!q || !memchr(p + s->end - 1, q, left < 400 ? left : 400))
-		return 0;
-	return q;
-}
-
-bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s)
-{
-	char before = 0, q = quote(t, s, &before);
-
-	return q == '`' || (q && !strchr(VALUE, before));
-}
-
 /* How a sentence stands in quotation marks. */
 static void quotes(struct view *v)
 {
-	char before = 0, q = quote(v->t, v->s, &before);
+	char before = 0, q = inject_quote(v->t, v->s, &before);
 
-	v->quoted = q == '`' || (q && !strchr(VALUE, before));
+	v->quoted = q == '`' || (q && !strchr(INJECT_VALUE, before));
 	v->data = q && !v->quoted;
 	shape(v, S_DATA, v->data);
 	shape(v, S_QUOTED_BACK, q == '`');
-	shape(v, S_QUOTED_COLON, q && q != '`' && strchr(VALUE, before));
-	shape(v, S_QUOTED_WORD, q && q != '`' && !strchr(VALUE, before));
+	shape(v, S_QUOTED_COLON, q && q != '`' && strchr(INJECT_VALUE, before));
+	shape(v, S_QUOTED_WORD, q && q != '`' && !strchr(INJECT_VALUE, before));
 	shape(v, S_HIT_QUOTED, q && v->s->hits);
 	shape(v, S_ABOUT_QUOTED, q && ((v->s->classes | v->near) & BIT(LEX_ABOUT)));
 }

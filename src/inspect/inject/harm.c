@@ -57,8 +57,7 @@ static bool forbidden(const struct clause *c, size_t i)
 			return false;
 		if (!k)
 			return false;
-		/* "do not": the second stands behind the first, which starts the clause */
-		if (c->w[k].clause && !joined(c, k) && !(c->w[k - 1].classes & BIT(LEX_NEG)))
+		if (c->w[k].clause && !joined(c, k))
 			return false;
 	}
 	return false;

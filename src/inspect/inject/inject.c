@@ -119,6 +119,7 @@ static int on_match(void *data, const struct bawn_match *m)
 	if (!p->s.n)
 		return 0;
 	f->sentence = sentence_at(&p->s, f->start);
+	p->s.v[f->sentence].cited |= inject_cited(&p->t, &p->s.v[f->sentence], f->start);
 	hit(p, f);
 	return 0;
 }
@@ -185,7 +186,9 @@ static bool reported(const struct inject_part *p, size_t i, unsigned place)
 	uint64_t talk = (uint64_t)1 << LEX_ABOUT | (uint64_t)1 << LEX_EXAMPLE;
 	size_t from;
 
-	if (s->quoted || s->bullet || place & (PLACE_FENCE | PLACE_QUOTE) || s->classes & talk)
+	if (s->quoted || s->bullet || s->foreign || s->classes & talk)
+		return true;
+	if (place & (PLACE_FENCE | PLACE_QUOTE))
 		return true;
 	if (!i || !(p->s.v[i - 1].classes & talk))
 		return false;
@@ -208,7 +211,7 @@ static void candidates(const struct inject_part *p)
 		if (!s->candidate)
 			continue;
 		s->harm = inject_harm(p->t.text, s, w, inject_words(p->t.text, s, w));
-		s->quoted = inject_quoted(&p->t, s);
+		s->quoted = s->cited || inject_quoted(&p->t, s);
 		place = p->place | inject_place(&p->t, s->start, s->end);
 		s->unseen = place & PLACE_UNSEEN;
 		s->reported = reported(p, i, place);

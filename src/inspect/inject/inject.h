@@ -195,6 +195,7 @@ struct inject_sentence {
 	bool command;                 /* starts with a verb that tells somebody to act */
 	bool foreign;                 /* has words of another script */
 	bool strong;                  /* a rule matched that leaves little doubt */
+	bool cited;                   /* and in a quotation within the sentence */
 	bool open;                    /* past the gate: rules look at it and it may be scored */
 	bool candidate;
 	bool quoted, unseen; /* of a candidate, as are the next two */
@@ -255,8 +256,13 @@ bool inject_trigger(const struct inject_sentence *s);
 bool inject_candidate(const struct inject_sentence *s);
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
 	unsigned place, struct inject_features *out);
+/* quote.c: the mark that a sentence stands in (0: in none), and what is before that. */
+char inject_quote(const struct inject_text *t, const struct inject_sentence *s, char *before);
+#define INJECT_VALUE ":[{(,=-\n" /* what stands before a value, and not before a quotation */
 /* Whether the sentence stands in quotation marks that belong to prose, or in backquotes. */
 bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s);
+/* Whether what starts at `at` in the sentence does. */
+bool inject_cited(const struct inject_text *t, const struct inject_sentence *s, size_t at);
 /* Log-odds by the learned weights, and what they mean as a confidence. */
 double inject_score(const struct inject_features *f);
 /* What rules that matched in and around the sentence add to it. */
