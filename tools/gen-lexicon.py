@@ -6,6 +6,12 @@ import sys
 BUCKET_BITS = 11
 FACTOR = 0x9E3779B1
 STARTS = 63  # the class of what longer phrases start with
+# Words that nearly every English sentence or order has, long enough that what rot13 or reading backwards makes of them is no word.
+HIDDEN = """the and you your this that with from all not for will have when any must should into file files data key keys token tokens email
+message messages user ignore previous previously instructions instruction system prompt disregard forget password passwords assistant agent
+reveal secret secrets everything prior above send delete execute command commands please before after without then instead inform tell
+mention them what about which their other only every first also reply answer response content address contents always never""".split()
+WORDS = {"dna", "era", "ton", "rof", "sel", "net", "yek", "hpo", "ner", "nag"}  # what came out and does mean something
 
 
 def word_hash(word):
@@ -51,7 +57,16 @@ def read(path):
             for k in range(1, len(words)):
                 start = " ".join(words[:k])
                 entries.setdefault(phrase_hash(start)[0], [start, 0])[1] |= 1 << STARTS
+    for name, turn in (("TURNED", rot13), ("REVERSED", lambda w: w[::-1])):
+        for word in map(turn, HIDDEN):
+            h = phrase_hash(word)[0]
+            if word not in WORDS and h not in entries:
+                entries[h] = [word, 1 << names.index(name)]
     return names, entries
+
+
+def rot13(word):
+    return "".join(chr((ord(c) - 84) % 26 + 97) for c in word)
 
 
 def place(h, shift, bits):
@@ -66,7 +81,7 @@ def rest(h, shifts, bits):
 
 def perfect(hashes):
     """A table in which every hash has one place: the number its bucket is shifted by is chosen so that nothing collides."""
-    bits = max(len(hashes) * 5 // 4, 2).bit_length()
+    bits = max(len(hashes) * 9 // 8, 2).bit_length()
     for bits in range(bits, bits + 4):
         buckets = [[] for _ in range(1 << BUCKET_BITS)]
         for h in sorted(hashes):

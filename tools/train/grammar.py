@@ -69,7 +69,7 @@ class Grammar:
         return x.replace(". .", ".").replace("..", ".") if style < 0.97 else x.rstrip(".") + " !!"
 
     def texts(self, carriers):
-        """Yields (label, kind, tier, text); kind names what is left out together."""
+        """Yields (label, kind, tier, text, what was planted in it); kind names what is left out together."""
         carriers = [c for c in carriers] + ["\n".join(body).strip("\n") for what, _, body in self.parts if what == "carrier"]
         lines = [(what, name, x) for what, name, body in self.parts for x in body if what != "carrier"]
         about = [x for what, _, x in lines if what == "about"]
@@ -78,13 +78,13 @@ class Grammar:
             for _ in range(PER_TEMPLATE.get(what, 0)):
                 s = self.sentence(x)
                 if what == "attack":
-                    yield 1, name, "own", self.plant(s, carriers, docs)
+                    yield 1, name, "own", self.plant(s, carriers, docs), s
                     if self.rng.random() < 0.25:
-                        yield 0, "about", "security_doc", self.expand(self.rng.choice(about).replace("\\n", "\n")).replace("@@", s)
+                        yield 0, "about", "security_doc", self.expand(self.rng.choice(about).replace("\\n", "\n")).replace("@@", s), s
                 elif what == "benign":
-                    yield 0, name, "natural", self.plant(s, carriers, None)
+                    yield 0, name, "natural", self.plant(s, carriers, None), s
                 else:
-                    yield 0, name, "agent_doc", s if self.rng.random() < 0.3 else self.doc(docs, s)
+                    yield 0, name, "agent_doc", s if self.rng.random() < 0.3 else self.doc(docs, s), s
 
     def plant(self, s, carriers, docs):
         if self.rng.random() < 0.25:

@@ -22,36 +22,40 @@ import numpy as np
 
 from grammar import Grammar
 
-CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 336
-COUNT = MIX + 2 * 800
+CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 384
+COUNT = MIX + 2 * 864
 HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 1e-2, 0.1, (1,)
-DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
+DOUBT, TALK = np.array([-1e9, -6.0, -5.0]), 6.0  # as in score.c
 GATE_LOSS = 0.003  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
+OWN_AGAINST = 2.5  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
 PRIOR = 0.7  # how much of what is expected beforehand is believed
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
 CLASS_PRIOR = {
-    "OVERRIDE": 0.3, "SECRECY": 0.8, "READER": 1.0, "AGENT": 0.4, "PROMPT": 0.5, "NEWTASK": 0.5, "MODE": 0.6, "PERMIT": 0.3,
+    "OVERRIDE": 0.3, "SECRECY": 0.6, "READER": 0.2, "AGENT": 0.1, "PROMPT": 0.5, "NEWTASK": 0.5, "MODE": 0.6, "PERMIT": 0.3,
     "DESPITE": 0.4, "TARGET": 0.3, "SECRET": 0.3, "PRIVATE": 0.2, "USER3": 0.2, "TOOL": 0.1, "URGENT": 0.2, "ROLE": 0.4,
     "ABOUT": -1.0, "EXAMPLE": -0.5, "NARRATE": -0.4, "LEET": 1.0}
 SHAPE_PRIOR = {
-    "UNSEEN": 0.8, "UNSEEN_ORDER": 0.8, "UNSEEN_YOU": 0.4, "UNSEEN_AGENT": 0.8, "QUOTED_WORD": -1.0, "QUOTED_BACK": -0.7,
-    "MENTIONED": -0.8, "ISOLATED": 0.4, "ISOLATED_ORDER": 0.4, "ISOLATED_YOU_ORDER": 0.4, "ISOLATED_AGENT": 0.8,
+    "UNSEEN": 0.8, "UNSEEN_ORDER": 0.8, "UNSEEN_YOU": 0.4, "UNSEEN_AGENT": 0.4, "QUOTED_WORD": -1.0, "QUOTED_BACK": -0.7,
+    "MENTIONED": -0.8, "ISOLATED": 0.4, "ISOLATED_ORDER": 0.4, "ISOLATED_YOU_ORDER": 0.4, "ISOLATED_AGENT": 0.3,
     "ISOLATED_PRESSED": 0.8, "QUESTION": -0.4, "FRAMED": 0.3, "EXCLAIMS": 0.2, "OVERRIDE_INSTR": 0.5,
     "OVERRIDE_INSTR_ORDER": 1.0, "OVERRIDE_PRIOR": 0.3, "OVERRIDE_PRIOR_ORDER": 0.7, "OVERRIDE_ALL": 0.7,
-    "OVERRIDE_ALL_ORDER": 1.2, "SECRECY_USER": 1.5, "NOT_TELL_USER": 1.0, "VOCATIVE": 1.2, "IF_AGENT": 1.5,
-    "NOTE_AGENT": 1.2, "EXFIL_TARGET": 1.0, "EXFIL_OBJECT": 1.0, "EXFIL_OBJECT_TARGET": 1.0, "REVEAL_PROMPT": 1.5,
+    "OVERRIDE_ALL_ORDER": 1.2, "SECRECY_USER": 1.5, "NOT_TELL_USER": 1.0, "VOCATIVE": 0.4, "IF_AGENT": 0.3,
+    "NOTE_AGENT": 0.3, "EXFIL_TARGET": 1.0, "EXFIL_OBJECT": 1.0, "EXFIL_OBJECT_TARGET": 1.0, "REVEAL_PROMPT": 1.5,
     "REVEAL_SECRET": 0.8, "EXEC_TOOL": 0.4, "EXEC_IDENT": 0.4, "BEFORE_TASK": 0.7, "ORDER_USER": 0.4, "USER_OBJECT": 0.8,
-    "YOU_MUST": 0.3, "AGENT_MUST": 0.8, "TASK_COLON": 0.5, "ROLE_FIRST": 0.3, "YOU_MODE": 1.0, "AUTHORITY_COLON": 0.6,
+    "YOU_MUST": 0.3, "AGENT_MUST": 0.3, "TASK_COLON": 0.5, "ROLE_FIRST": 0.3, "YOU_MODE": 1.0, "AUTHORITY_COLON": 0.6,
     "AUTHORITY_PERMIT": 0.8, "URGENT_ORDER": 0.3, "DESPITE_ORDER": 0.5, "ALWAYS_ORDER": 0.3, "MY_OBJECT_ORDER": 0.4,
-    "INSTEAD_ORDER": 0.8, "FAKE_ERROR": 0.8, "NEW_POLICY": 0.6, "READER_ORDER": 1.0, "NEAR_HIT": 0.5,
+    "INSTEAD_ORDER": 0.8, "FAKE_ERROR": 0.8, "NEW_POLICY": 0.6, "READER_ORDER": 0.3, "NEAR_HIT": 0.5,
     "ABOUT_QUOTED": -0.8, "AGENT_DOES": 0.2, "AGENT_NORM": 0.4, "NORM_OBJECT": 0.2, "AGENT_OBJECT": 0.3, "PUT_PARAM": 0.2,
-    "HUSHED_AFTER": 0.4, "HUSHED_HERE": 0.4, "ONLY_AGENT": 0.5, "CALLED_ORDER": 1.2, "MODEL_ORDER": 0.6, "ADDRESSED": 0.3,
-    "RIGHTS_ORDER": 0.3, "PARAM_OBJECT": 0.3, "HIDE_ORDER": 0.3, "CARES": -0.5}
+    "HUSHED_AFTER": 0.4, "HUSHED_HERE": 0.4, "ONLY_AGENT": 0.2, "CALLED_ORDER": 0.4, "MODEL_ORDER": 0.3, "ADDRESSED": 0.0,
+    "RIGHTS_ORDER": 0.3, "PARAM_OBJECT": 0.3, "HIDE_ORDER": 0.3, "CARES": -0.5,
+    "HELD": -0.8, "HELD_NEAR": -0.3, "HARM_NEAR": 0.2, "CALLED_ONLY": -1.0, "CALLED_HARM": 1.2, "HUSHED_HARM": 1.0, "CONSENT_HARM": 0.5,
+    "CLAIMED_HARM": 0.3, "PRESSED_HARM": 0.3, "SWITCHED_HARM": 0.5, "CAREFUL_HARM": -0.4, "DEV_HARM": -0.3, "UNSEEN_HARM": 1.0,
+    "USER_HARM": 0.4, "STRANGE_HARM": 0.4}
 STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
-    "AGENTS": [0.2, -0.3, -0.6]}
-BUDGET = {"natural": 0.003, "agent_doc": 0.01, "security_doc": 0.045}
+    "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
+BUDGET = {"natural": 0.008, "agent_doc": 0.013, "security_doc": 0.045}
 
 
 def prior(names):
@@ -77,7 +81,7 @@ def read_names(features_c, lexicon_h):
             names[m[1]] = int(m[2])
     text = open(features_c, encoding="utf-8").read()
     text = re.sub(r"/\*.*?\*/", "", text[text.index("enum shape {") + 12:text.index("S_COUNT,")], flags=re.S)
-    names["PLACE_COUNT"] = 10
+    names["PLACE_COUNT"] = names["HARM_COUNT"] = 10
     for item in text.split(","):
         item = item.strip()
         if not item:
@@ -96,6 +100,14 @@ def read_data(path):
             d = json.loads(line)
             d["twin"] = (d["source"], re.sub(r"[^a-z]", "", d["text"].lower())[-24:] if d["source"] == "bipia" else d["id"])
             yield d
+
+
+def planted(d, payload):
+    """Remember where the payload stands, in bytes."""
+    at = d["text"].find(payload)
+    start = len(d["text"][:at].encode("utf-8", "surrogatepass"))
+    d["planted"] = (start, start + len(payload.encode("utf-8", "surrogatepass"))) if at >= 0 else (0, 1 << 30)
+    return d
 
 
 def read_own(path):
@@ -117,7 +129,7 @@ def read_own(path):
             lines[what] += [(name, x.replace("<|im_start|>system ", "<|im_start|>system\n").replace("\\n", "\n"))
                             for x in text.split("\n") if x.strip()]
         elif what == "benign":
-            lines[what] += [(name, x) for x in body if x.strip()]
+            lines[what] += [(name, x.replace("\\n", "\n")) for x in body if x.strip()]
         else:
             group_ = []
             for x in body + [""]:
@@ -142,7 +154,7 @@ def read_own(path):
     for i, (kind, x) in enumerate(lines["payload"]):
         for k in range(3):
             name, c = plain[(i * 5 + k * 3) % len(plain)]
-            yield make(1, kind, "own", c.replace("@@", x))
+            yield planted(make(1, kind, "own", c.replace("@@", x)), x)
         about = [a for a in lines["about"] if "@@" in a[1]]
         for k in range(2):
             yield make(0, "about", "security_doc", about[(i + k * 3) % len(about)][1].replace("@@", x))
@@ -162,8 +174,9 @@ def read_own(path):
 def read_grammar(path, own):
     """Texts of the grammar, planted in the carriers of our own texts and in its own."""
     carriers = re.findall(r"^\[carrier [a-z-]+\]\n(.*?)\n(?=\[carrier|\Z)", open(own, encoding="utf-8").read() + "\n", re.S | re.M)
-    for n, (label, kind, tier, text) in enumerate(Grammar(path).texts([c.strip("\n") for c in carriers])):
-        yield {"id": f"gen-{n}", "source": "gen:" + kind, "label": label, "text": text, "tier": tier, "primary": True}
+    for n, (label, kind, tier, text, payload) in enumerate(Grammar(path).texts([c.strip("\n") for c in carriers])):
+        d = {"id": f"gen-{n}", "source": "gen:" + kind, "label": label, "text": text, "tier": tier, "primary": True}
+        yield planted(d, payload) if label else d
 
 
 def group(d):
@@ -196,7 +209,7 @@ class Set:
         self.fit_program = program.replace("inject-features", "inject-fit")
         lines = "".join(json.dumps({"id": str(i), "text": d["text"]}) + "\n" for i, d in enumerate(docs))
         out = subprocess.run([program], input=lines.encode("utf-8", "surrogatepass"), stdout=subprocess.PIPE, check=True).stdout.decode()
-        idx, row, doc, base, talk, strong = [], [], [], [], [], []
+        idx, row, doc, base, talk, strong, inside = [], [], [], [], [], [], []
         for line in out.splitlines():
             if line.startswith("= "):
                 now = int(line[2:])
@@ -204,9 +217,10 @@ class Set:
             v = line.split()
             base.append(float(v[2]))
             talk.append(1.0 - float(v[1]))
-            strong.append(v[3] == "1")
-            idx.extend(map(int, v[4:]))
-            row.extend([len(doc)] * (len(v) - 4))
+            strong.append(int(v[3]))
+            inside.append(int(v[4]) < docs[now]["planted"][1] and int(v[5]) > docs[now]["planted"][0] if "planted" in docs[now] else True)
+            idx.extend(map(int, v[6:]))
+            row.extend([len(doc)] * (len(v) - 6))
             doc.append(now)
         self.doc = np.array(doc)
         self.x = np.zeros((len(doc), COUNT), np.float32)
@@ -215,6 +229,9 @@ class Set:
         self.feature = np.array(idx, np.uint16)
         self.base, self.talk, self.strong = np.array(base), np.array(talk), np.array(strong)
         self.label = np.array([d["label"] for d in docs])[self.doc]
+        own = np.array([d["source"].startswith(("own:", "gen:")) and d["tier"] != "security_doc" for d in docs])
+        self.against = np.where(own[self.doc], OWN_AGAINST, 1.0)
+        self.inside = np.array(inside)  # of what was planted, where that is known
         self.weight = np.array([TRAIN_WEIGHT.get(d["tier"], 0.0) for d in docs])
         self.given = (np.maximum(self.base, 0.0) - TALK * self.talk).astype(np.float32)  # what score.c adds to the model
 
@@ -269,10 +286,11 @@ class Net:
 def targets(s, use, guess, turn):
     """Which sentences of the positive texts are to be learned, and how much each sentence counts."""
     in_use = use[s.doc]
-    chosen = (s.label == 1) & in_use & (guess >= s.best(guess)[s.doc] - 1e-6)
+    guess = np.where(s.inside, guess, HELD)
+    chosen = (s.label == 1) & in_use & s.inside & (guess >= s.best(guess)[s.doc] - 1e-6)
     if turn:
         chosen |= (s.label == 1) & in_use & (guess > 1.5)
-    c = np.where(s.label == 0, 1.0, np.where(chosen, s.weight[s.doc], 0.0)) * in_use
+    c = np.where(s.label == 0, s.against, np.where(chosen, s.weight[s.doc], 0.0)) * in_use
     per = np.bincount(s.doc, weights=chosen, minlength=len(s.docs))
     c = np.where(chosen, c / np.maximum(per[s.doc], 1.0), c)  # a text counts once, however many of its sentences were chosen
     c[s.label == 0] *= 2.0 * c[chosen].sum() / max(c[s.label == 0].sum(), 1.0)
@@ -294,7 +312,7 @@ def fit(s, use, seed=SEEDS[0]):
 
 def combine(s, model):
     """As inject_combine in score.c, with the model's zero moved to its threshold."""
-    return s.given + np.where(s.strong, np.maximum(model, DOUBT_MOST), model)
+    return s.given + np.maximum(model, DOUBT[s.strong])
 
 
 def one_left_out(job):
@@ -315,6 +333,48 @@ def leave_one_out(s):
             out[mine] = top[mine]
             print(f"  left out {g}: {mine.sum()} sentences", file=sys.stderr)
     return out
+
+
+# Kinds of our own texts that are of one theme are left out together, so that none is judged by its like.
+THEMES = {
+    "tool": "tool-poisoning tool-need smuggle-parameter tool-poison tool-duty", "image": "image-link riddle", "memory": "memory memory-write persist slow-burn",
+    "rules": "rules-file backdoor-rule rule-planted", "aside": "override set-aside new-task before-you-continue task-switch",
+    "authority": "fake-authority identity authority consent-claimed important-user", "turns": "forged-turn turns", "error": "fake-error plain-threat",
+    "verdict": "falsify verdict-job answer-only", "data": "log-csv data-talk data-field log-line cell-text json-words",
+    "language": "translated more-languages tongues other-language tongues-two", "repo": "package-meta repo-talk code-words old-news", "mail": "mail-calendar invite-mail quiet-ticket",
+    "web": "web-page page-talk web web-trap", "secrecy": "secrecy hide-it hidden-step", "leak": "exfil prompt-leak", "persona": "persona",
+    "orders": "tool-order goal plain-order", "soft": "polite softly custom indirect-policy bureau chatty", "called": "reader-address job-addressed called"}
+FOLDS = 8
+
+
+def theme(d):
+    name, _, kind = d["source"].partition(":")
+    if name not in ("own", "gen"):
+        return None
+    return next((t for t, kinds in THEMES.items() if d["label"] and kind in kinds.split()), kind)
+
+
+def leave_kind_out(s, zero, out):
+    """How much is found of kinds of attacks that were never seen, and how many harmless texts of unseen kinds are flagged."""
+    themes = [theme(d) for d in s.docs]
+    known = sorted({(d["label"], t) for d, t in zip(s.docs, themes) if t})
+    fold = {k: i % FOLDS for i, k in enumerate(known)}
+    number = np.array([fold[d["label"], t] if t else -1 for d, t in zip(s.docs, themes)])
+    score = np.full(len(s.doc), HELD)
+    Set.all = s
+    with multiprocessing.get_context("fork").Pool() as pool:
+        for k, top in pool.imap_unordered(one_left_out, [(k, number == k) for k in range(FOLDS)]):
+            mine = (number == k)[s.doc]
+            score[mine] = top[mine]
+    best = s.best(combine(s, score - zero))
+    for label in (0, 1):
+        total, flagged = 0, 0
+        for _, t in (k for k in known if k[0] == label):
+            v = np.array([b for b, d, x in zip(best, s.docs, themes) if x == t and d["label"] == label])
+            print("%s %-16s %5d  %6.2f %%" % ("-+"[label], t, len(v), 100.0 * (v >= 0).mean()), file=out)
+            total, flagged = total + len(v), flagged + (v >= 0).sum()
+        print("%s all              %5d  %6.2f %%" % ("-+"[label], total, 100.0 * flagged / total), file=out)
+    return np.where([t is None for t in themes], HELD, best)
 
 
 def shares(docs, score, mark):
@@ -439,6 +499,7 @@ def main():
     a.add_argument("--lexicon", required=True, help="the generated inject-lexicon.h")
     a.add_argument("--out")
     a.add_argument("--scores")
+    a.add_argument("--kinds", action="store_true", help="measure kinds of texts that were left out, too")
     z = a.parse_args()
     docs = list(read_data(z.data)) + (list(read_own(z.own)) if z.own else [])
     docs += list(read_grammar(z.grammar, z.own)) if z.grammar else []
@@ -451,10 +512,14 @@ def main():
     marks = [zero, find_malicious(docs, loso)]
     print("leave-one-source-out, together; suspicious (0), malicious (%.2f):" % marks[1])
     table(docs, loso, [0.0, marks[1]], sys.stdout)
+    kinds = loso
+    if z.kinds:
+        print("leave-kind-out (own texts and those of the grammar):")
+        kinds = leave_kind_out(s, zero, sys.stdout)
     if z.scores:
         with open(z.scores, "w", encoding="utf-8") as f:
-            for d, x in zip(docs, loso):
-                f.write(f"{d['id']}\t{x:.4f}\n")
+            for d, x, y in zip(docs, loso, kinds):
+                f.write(f"{d['id']}\t{x:.4f}\t{y:.4f}\n")
     if z.out:
         net = Net.joined([fit(s, np.ones(len(docs), bool), k) for k in SEEDS]).rounded()
         write(z.out, net, fit_gate(s, z.features, net, zero), marks)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text inside text: base64, hexadecimal digits, rot13, reversed and spaced-out letters. Only places
- * that the splitter found odd are looked at, and only what comes out readable is kept, so that
- * hashes and keys cost a few bytes each.
+ * Text inside text: base64, hexadecimal digits, rot13, reversed and spaced-out letters, digits for
+ * letters. Only places that the splitter found odd are looked at, and only what comes out readable
+ * is kept, so that hashes and keys cost a few bytes each.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -12,6 +12,7 @@
 
 #define PROBE      24 /* decoded bytes that have to be readable before the rest is decoded */
 #define TEXT_LEAST 12 /* decoded bytes that can say something */
+#define LINE_REACH 1024
 
 static int value64(unsigned char c)
 {
@@ -140,21 +141,23 @@ static int decode_long(struct bawn_arena *a, const struct inject_text *t, struct
 	return 0;
 }
 
-/* Letters with one separator between them; a longer gap is a space between words. */
+/* Letters with a space between them; a longer gap is one between words. Or with a dot, within
+ * words. */
 static size_t unspace(const char *p, size_t n, char *out)
 {
-	size_t o = 0, gap = 0;
 	char sep = (char)(n > 1 ? p[1] : ' ');
+	size_t o = 0, gap = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (isalnum((unsigned char)p[i])) {
-			if (o && gap > 1)
-				out[o++] = ' ';
+		bool drop = sep == ' ' ? p[i] == ' '
+				       : p[i] == sep && i && i + 1 < n && p[i + 1] != ' ' &&
+						 (i < 2 || p[i - 2] == sep || p[i - 2] == ' ');
+
+		gap = drop ? gap + 1 : 0;
+		if (!drop)
 			out[o++] = p[i];
-			gap = 0;
-		} else {
-			gap += p[i] == sep || sep == ' ' ? 1 : 2;
-		}
+		else if (gap == 2)
+			out[o++] = ' ';
 	}
 	return o;
 }
@@ -166,29 +169,105 @@ static char rot13(char c)
 	return c;
 }
 
+static size_t turn(const char *p, size_t n, char *out)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = rot13(p[i]);
+	return n;
+}
+
+static size_t reverse(const char *p, size_t n, char *out)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = p[n - 1 - i];
+	return n;
+}
+
+/* Each word by itself. */
+static size_t reverse_words(const char *p, size_t n, char *out)
+{
+	for (size_t i = 0, end; i < n; i = end + 1) {
+		for (end = i; end < n && p[end] != ' ';)
+			end++;
+		(void)reverse(p + i, end - i, out + i);
+		if (end < n)
+			out[end] = ' ';
+	}
+	return n;
+}
+
+/* Letters for the digits of one word. 1 is an i, or an l when only that makes a word we know. */
+static void unleet_word(char *p, size_t n)
+{
+	static const char from[] = "0134578@$!|+", to[] = "oieastbasiit";
+	INJECT_RAW char other[64 + INJECT_PAD];
+	bool ones = false;
+
+	memcpy(other, p, n);
+	memset(other + n, 0, INJECT_PAD);
+	for (size_t i = 0; i < n; i++) {
+		const char *at = p[i] ? strchr(from, p[i]) : NULL;
+
+		ones |= p[i] == '1';
+		other[i] = (char)(p[i] == '1' ? 'l' : at ? to[at - from] : p[i]);
+		p[i] = (char)(at ? to[at - from] : p[i]);
+	}
+	if (ones && inject_lexicon(inject_hash(other, n)))
+		memcpy(p, other, n);
+}
+
+static size_t unleet(const char *p, size_t n, char *out)
+{
+	memcpy(out, p, n);
+	for (size_t i = 0, end; i < n; i = end + 1) {
+		size_t last;
+
+		for (end = i; end < n && out[end] != ' ' && out[end] != '\n';)
+			end++;
+		for (last = end; last > i && strchr(".,;:!?)\"'", out[last - 1]);)
+			last--;
+		if (last - i <= 64)
+			unleet_word(out + i, last - i);
+	}
+	return n;
+}
+
+/* The line that something stands in, or what is near of it. */
+static void whole_line(const struct inject_text *t, struct inject_block *b)
+{
+	size_t first = b->start > LINE_REACH ? b->start - LINE_REACH : 0;
+	size_t last = t->len - b->end > LINE_REACH ? b->end + LINE_REACH : t->len;
+
+	while (b->start > first && t->text[b->start - 1] != '\n')
+		b->start--;
+	while (b->end < last && t->text[b->end] != '\n')
+		b->end++;
+}
+
 int inject_decode(struct bawn_arena *a, const struct inject_text *t, const struct inject_hint *h,
 	struct inject_block *ret)
 {
+	static size_t (*const decode[])(const char *p, size_t n, char *out) = {
+		[HINT_SPACED] = unspace,
+		[HINT_TURNED] = turn,
+		[HINT_REVERSED] = reverse,
+		[HINT_REVERSED_WORDS] = reverse_words,
+		[HINT_LEET] = unleet,
+	};
 	struct inject_block b = {.start = h->start, .end = h->end};
-	size_t n = b.end - b.start;
-	const char *p = t->text + b.start;
+	int r = 0;
 
 	if (h->kind == HINT_LONG) {
-		int r = decode_long(a, t, &b);
-
+		r = decode_long(a, t, &b);
 		*ret = b;
 		return r;
 	}
-	b.text = bawn_arena_alloc(a, n + 1);
+	if (h->kind != HINT_SPACED || t->text[b.start + 1] != ' ')
+		whole_line(t, &b);
+	b.text = bawn_arena_alloc(a, b.end - b.start + 1);
 	if (!b.text)
 		return -ENOMEM;
-	if (h->kind == HINT_SPACED) {
-		b.len = unspace(p, n, b.text);
-	} else {
-		b.len = n;
-		for (size_t i = 0; i < n; i++)
-			b.text[i] = (char)(h->kind == HINT_REVERSED ? p[n - 1 - i] : rot13(p[i]));
-	}
+	b.len = decode[h->kind](t->text + b.start, b.end - b.start, b.text);
 	*ret = b;
 	return 0;
 }

@@ -10,7 +10,6 @@
 #include "inspect/inject/classes.h"
 
 #define AROUND 4
-#define VALUE  ":[{(,=-\n" /* what stands before a value, and not before a quotation */
 
 enum shape {
 	S_PLACE, /* one for each PLACE_* */
@@ -127,6 +126,23 @@ enum shape {
 	S_ONLY_ORDER,
 	S_CALLED_ORDER, /* a model is called, and told what to do in the same breath */
 	S_MODEL_ORDER,  /* models as a kind are bound: "AI planners shall", "agents submit" */
+	S_HARM,         /* one for each HARM_* */
+	S_HARM_KINDS = S_HARM + HARM_COUNT, /* how many in it and its neighbours: none, 1, 2, 3 */
+	S_HELD = S_HARM_KINDS + 4, /* something harmful is forbidden, and nothing is wanted */
+	S_HELD_NEAR,
+	S_HARM_NEAR,     /* only a neighbour wants something harmful */
+	S_CALLED_ONLY,   /* a model is spoken to, and nothing harmful is wanted */
+	S_CALLED_HARM,   /* it is */
+	S_HUSHED_HARM,   /* and the user is not to know */
+	S_CONSENT_HARM,  /* … is said to agree */
+	S_CLAIMED_HARM,  /* … by somebody in authority */
+	S_PRESSED_HARM,  /* … at once */
+	S_SWITCHED_HARM, /* … besides or before the task */
+	S_CAREFUL_HARM,  /* … with care */
+	S_DEV_HARM,      /* … where software is made, and nothing leaves it */
+	S_UNSEEN_HARM,
+	S_USER_HARM,    /* to what is the user's */
+	S_STRANGE_HARM, /* an address is named */
 	S_COUNT,
 };
 _Static_assert(S_COUNT <= FEATURE_SHAPES, "room for shapes");
@@ -177,6 +193,8 @@ enum role {
 	R_COND,
 	R_TASK,
 	R_URLISH,
+	R_HARM,
+	R_HELD,
 	R_COUNT,
 };
 _Static_assert(R_COUNT *(R_COUNT - 1) / 2 <= FEATURE_MIXES, "room for pairs of roles");
@@ -227,6 +245,7 @@ struct view {
 	size_t n, i;
 	uint64_t near, around; /* classes of neighbours */
 	uint64_t words;        /* of all words of it */
+	struct inject_harm near_harm;
 	bool order, near_order, around_order, near_hit;
 	bool addressed, quoted, data;
 	unsigned place;
@@ -336,45 +355,17 @@ static unsigned pressure(uint64_t c)
 	return n;
 }
 
-/* The mark that a sentence stands in, and what is before it. */
-static char quote(const struct inject_text *t, const struct inject_sentence *s, char *before)
-{
-	const char *p = t->text;
-	size_t from = s->start > 160 ? s->start - 160 : 0, left = t->len - s->end + 1;
-	char q = 0;
-
-	for (size_t i = s->start; i-- > from && p[i] != '\n';) {
-		if (p[i] != '"' && p[i] != '`' && !(p[i] == '\'' && (!i || p[i - 1] == ' ')))
-			continue;
-		q = p[i];
-		while (i && (p[i - 1] == ' ' || p[i - 1] == q))
-			i--;
-		*before = (char)(i ? p[i - 1] : '\n');
-		break;
-	}
-	if (!q || !memchr(p + s->end - 1, q, left < 400 ? left : 400))
-		return 0;
-	return q;
-}
-
-bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s)
-{
-	char before = 0, q = quote(t, s, &before);
-
-	return q == '`' || (q && !strchr(VALUE, before));
-}
-
 /* How a sentence stands in quotation marks. */
 static void quotes(struct view *v)
 {
-	char before = 0, q = quote(v->t, v->s, &before);
+	char before = 0, q = inject_quote(v->t, v->s, &before);
 
-	v->quoted = q == '`' || (q && !strchr(VALUE, before));
+	v->quoted = q == '`' || (q && !strchr(INJECT_VALUE, before));
 	v->data = q && !v->quoted;
 	shape(v, S_DATA, v->data);
 	shape(v, S_QUOTED_BACK, q == '`');
-	shape(v, S_QUOTED_COLON, q && q != '`' && strchr(VALUE, before));
-	shape(v, S_QUOTED_WORD, q && q != '`' && !strchr(VALUE, before));
+	shape(v, S_QUOTED_COLON, q && q != '`' && strchr(INJECT_VALUE, before));
+	shape(v, S_QUOTED_WORD, q && q != '`' && !strchr(INJECT_VALUE, before));
 	shape(v, S_HIT_QUOTED, q && v->s->hits);
 	shape(v, S_ABOUT_QUOTED, q && ((v->s->classes | v->near) & BIT(LEX_ABOUT)));
 }
@@ -688,6 +679,36 @@ static void odd_ones(struct view *v)
 	shape(v, S_ONLY_ORDER, many && v->s->command && a->commands <= 2);
 }
 
+/* What is wanted, with whom it is wanted and how it is made to look. */
+static void harms(struct view *v)
+{
+	unsigned own = v->s->harm.done, all = own | v->near_harm.done;
+	unsigned acts = all & ~(HARM_HIDE | HARM_FORGE), kinds = (unsigned)__builtin_popcount(all);
+	uint64_t c = v->s->classes | v->near;
+	bool called = v->addressed || v->near & BIT(LEX_READER);
+
+	for (unsigned k = 0; k < HARM_COUNT; k++)
+		shape(v, S_HARM + k, own >> k & 1);
+	shape(v, S_HARM_KINDS + (kinds < 3 ? kinds : 3), true);
+	shape(v, S_HELD, v->s->harm.held && !own);
+	shape(v, S_HELD_NEAR, v->near_harm.held && !own);
+	shape(v, S_HARM_NEAR, !own && all);
+	shape(v, S_CALLED_ONLY, called && !all);
+	shape(v, S_CALLED_HARM, called && acts);
+	if (!acts)
+		return;
+	shape(v, S_HUSHED_HARM, all & HARM_HIDE);
+	shape(v, S_CONSENT_HARM, c & BIT(LEX_PERMIT));
+	shape(v, S_CLAIMED_HARM, c & (BIT(LEX_AUTHORITY) | BIT(LEX_DELIM)));
+	shape(v, S_PRESSED_HARM, c & (BIT(LEX_URGENT) | BIT(LEX_DESPITE) | BIT(LEX_RETURN)));
+	shape(v, S_SWITCHED_HARM, c & (BIT(LEX_NEWTASK) | BIT(LEX_VERBING)));
+	shape(v, S_CAREFUL_HARM, c & BIT(LEX_CARE));
+	shape(v, S_DEV_HARM, c & BIT(LEX_DEV) && !(c & (BIT(LEX_TARGET) | BIT(LEX_SECRET))));
+	shape(v, S_UNSEEN_HARM, v->place & PLACE_UNSEEN);
+	shape(v, S_USER_HARM, c & BIT(LEX_USER3));
+	shape(v, S_STRANGE_HARM, c & BIT(LEX_TARGET));
+}
+
 static uint64_t structure(const struct view *v)
 {
 	const struct inject_sentences *a = v->all;
@@ -715,6 +736,10 @@ static void mixes(struct view *v)
 	uint64_t s = structure(v), own = roles(v->s->classes, v->order) | s;
 	uint64_t wide = roles(v->s->classes | v->near, v->order || v->near_order) | s;
 
+	own |= v->s->harm.done ? BIT(R_HARM) : 0;
+	own |= v->s->harm.held && !v->s->harm.done ? BIT(R_HELD) : 0;
+	wide |= own | (v->near_harm.done ? BIT(R_HARM) : 0);
+
 	for (uint64_t left = wide; left; left &= left - 1) {
 		unsigned b = (unsigned)__builtin_ctzll(left), first = b * (b - 1) / 2;
 
@@ -741,6 +766,8 @@ static void neighbours(struct view *v)
 				v->near |= s->classes;
 				v->near_order |= s->command;
 				v->near_hit |= s->hits != 0;
+				v->near_harm.done |= s->harm.done;
+				v->near_harm.held |= s->harm.held;
 			} else {
 				v->around |= s->classes;
 				v->around_order |= s->command;
@@ -778,5 +805,6 @@ void inject_features(const struct inject_text *t, const struct inject_sentences 
 	purposes(&v);
 	customs(&v);
 	odd_ones(&v);
+	harms(&v);
 	mixes(&v);
 }

@@ -5,6 +5,14 @@
  */
 #include "inspect/inject/classes.h"
 
+/* Three of these in one sentence that has an action, too. */
+#define WEIGHTY                                                                             \
+	(OBJECTS | BIT(LEX_TARGET) | BIT(LEX_RIGHTS) | BIT(LEX_VERDICT) | BIT(LEX_MEMORY) | \
+		BIT(LEX_PERMIT) | BIT(LEX_USER3) | BIT(LEX_AUTHORITY) | BIT(LEX_PARAM) |    \
+		BIT(LEX_FORMAT) | BIT(LEX_OVERRIDE) | BIT(LEX_TASK) | BIT(LEX_PAY) |        \
+		BIT(LEX_IDENT) | BIT(LEX_DESPITE) | BIT(LEX_NEG) | BIT(LEX_INSTR) |         \
+		BIT(LEX_EXFIL))
+
 uint64_t inject_near(const struct inject_sentences *all, size_t i)
 {
 	size_t first = i > NEAR ? i - NEAR : 0;
@@ -50,6 +58,8 @@ bool inject_candidate(const struct inject_sentence *s)
 		return true;
 	if (c & ACTIONS && c & (BIT(LEX_TASK) | BIT(LEX_TOOL)) &&
 		c & (BIT(LEX_SEQ) | BIT(LEX_COND) | BIT(LEX_MODAL)))
+		return true;
+	if (c & ACTIONS && __builtin_popcountll(c & WEIGHTY) >= 3)
 		return true;
 	return c & ACTIONS && c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT));
 }

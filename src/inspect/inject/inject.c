@@ -119,6 +119,7 @@ static int on_match(void *data, const struct bawn_match *m)
 	if (!p->s.n)
 		return 0;
 	f->sentence = sentence_at(&p->s, f->start);
+	p->s.v[f->sentence].cited |= inject_cited(&p->t, &p->s.v[f->sentence], f->start);
 	hit(p, f);
 	return 0;
 }
@@ -147,7 +148,7 @@ static int add_part(struct run *r, const char *text, size_t len, const struct in
 /* Decode what looks encoded in the part at hand and line it up. */
 static int nested(struct run *r)
 {
-	size_t last = 0, n = r->parts[r->at].s.n_hints;
+	size_t last[HINT_LEET + 1] = {0}, n = r->parts[r->at].s.n_hints;
 
 	if (r->parts[r->at].depth >= DEPTH_MAX)
 		return 0;
@@ -158,12 +159,12 @@ static int nested(struct run *r)
 		struct inject_block b;
 		int e;
 
-		if (h->kind == HINT_LONG && h->start < last)
+		if (h->start < last[h->kind]) /* was decoded with the one before */
 			continue;
 		e = inject_decode(bawn_scan_arena(r->scan), &p->t, h, &b);
 		if (e < 0)
 			return e;
-		last = h->kind == HINT_LONG ? b.end : last;
+		last[h->kind] = b.end;
 		if (!bawn_scan_spend(r->scan, 32 + b.len))
 			return 0;
 		inject_part_span(p, b.start, b.end, &like.start, &like.end);
@@ -174,18 +175,46 @@ static int nested(struct run *r)
 	return 0;
 }
 
+/*
+ * Whether somebody else's words are given here: between quotation marks or fences, in a list,
+ * behind a colon, or in a sentence that itself speaks of attacks or examples. Talk elsewhere in the
+ * text does not make an order an example.
+ */
+static bool reported(const struct inject_part *p, size_t i, unsigned place)
+{
+	const struct inject_sentence *s = &p->s.v[i];
+	uint64_t talk = (uint64_t)1 << LEX_ABOUT | (uint64_t)1 << LEX_EXAMPLE;
+	size_t from;
+
+	if (s->quoted || s->bullet || s->foreign || s->classes & talk)
+		return true;
+	if (place & (PLACE_FENCE | PLACE_QUOTE))
+		return true;
+	if (!i || !(p->s.v[i - 1].classes & talk))
+		return false;
+	from = p->s.v[i - 1].end;
+	from -= from > 0;
+	return memchr(p->t.text + from, ':', s->start - from) != NULL;
+}
+
 /* Everything that is a candidate has to be known before the first is scored: neighbours count. */
 static void candidates(const struct inject_part *p)
 {
+	INJECT_RAW struct inject_word w[INJECT_WORDS_MAX];
+
 	for (size_t i = 0; i < p->s.n; i++) {
 		struct inject_sentence *s = &p->s.v[i];
+		unsigned place;
 
 		s->score = INJECT_UNSCORED;
 		s->candidate = (s->open || s->hits) && inject_candidate(s);
 		if (!s->candidate)
 			continue;
-		s->quoted = inject_quoted(&p->t, s);
-		s->unseen = (p->place | inject_place(&p->t, s->start, s->end)) & PLACE_UNSEEN;
+		s->harm = inject_harm(p->t.text, s, w, inject_words(p->t.text, s, w));
+		s->quoted = s->cited || inject_quoted(&p->t, s);
+		place = p->place | inject_place(&p->t, s->start, s->end);
+		s->unseen = place & PLACE_UNSEEN;
+		s->reported = reported(p, i, place);
 	}
 }
 

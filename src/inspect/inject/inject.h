@@ -105,6 +105,8 @@ enum inject_hint_kind {
 	HINT_SPACED,   /* single letters one after the other */
 	HINT_TURNED,   /* a sentence that makes sense by rot13 */
 	HINT_REVERSED, /* or backwards */
+	HINT_REVERSED_WORDS,
+	HINT_LEET, /* or with letters for its digits */
 };
 
 struct inject_hint {
@@ -161,6 +163,24 @@ struct inject_word {
 	bool foreign; /* of another script */
 };
 
+/* What an order is good for. A mask. */
+#define HARM_ASIDE   (1u << 0) /* what the user wanted or what the reader was told is set aside */
+#define HARM_LEAK    (1u << 1) /* something that is not for others goes to them */
+#define HARM_ACCESS  (1u << 2) /* protection is weakened, access given */
+#define HARM_HIDE    (1u << 3) /* the user is not to know */
+#define HARM_FALSE   (1u << 4) /* a verdict or a report is dictated */
+#define HARM_LAST    (1u << 5) /* it is to outlive the session */
+#define HARM_FORGE   (1u << 6) /* the frame of the conversation is forged */
+#define HARM_DESTROY (1u << 7)
+#define HARM_RUN     (1u << 8) /* something from an address is to be opened or run */
+#define HARM_PAY     (1u << 9)
+#define HARM_COUNT   10
+
+struct inject_harm {
+	uint16_t done; /* what is to be done */
+	uint16_t held; /* what is forbidden */
+};
+
 struct inject_sentence {
 	uint32_t start, end;
 	uint64_t classes; /* of all its words */
@@ -170,13 +190,17 @@ struct inject_sentence {
 	float rules;                  /* what they add to the log-odds */
 	float score;                  /* log-odds; INJECT_UNSCORED when it is no candidate */
 	uint8_t n_turned, n_reversed; /* words that make sense by rot13 or read backwards */
+	uint8_t n_leet;               /* … with letters for their digits */
 	bool bullet;                  /* a list item or a table row */
 	bool command;                 /* starts with a verb that tells somebody to act */
 	bool foreign;                 /* has words of another script */
 	bool strong;                  /* a rule matched that leaves little doubt */
+	bool cited;                   /* and in a quotation within the sentence */
 	bool open;                    /* past the gate: rules look at it and it may be scored */
 	bool candidate;
-	bool quoted, unseen; /* of a candidate */
+	bool quoted, unseen; /* of a candidate, as are the next two */
+	bool reported;       /* quoted, listed or announced: it may be an example */
+	struct inject_harm harm;
 };
 
 struct inject_sentences {
@@ -203,13 +227,17 @@ int inject_split(struct bawn_arena *a, const struct inject_text *t, struct injec
 size_t inject_words(const char *text, const struct inject_sentence *s,
 	struct inject_word words[static INJECT_WORDS_MAX]);
 
+/* What the sentence with these words wants. */
+struct inject_harm inject_harm(
+	const char *text, const struct inject_sentence *s, const struct inject_word *w, size_t n);
+
 /* Binary features of a sentence among its neighbours, as indexes into the weights. */
 #define FEATURE_CLASS  0u                        /* the sentence has a word of the class */
 #define FEATURE_NEAR   (FEATURE_CLASS + LEX_MAX) /* one of its neighbours does */
 #define FEATURE_SHAPE  (FEATURE_NEAR + LEX_MAX)  /* see features.c */
-#define FEATURE_SHAPES 208u
+#define FEATURE_SHAPES 256u
 #define FEATURE_MIX    (FEATURE_SHAPE + FEATURE_SHAPES) /* two roles in the sentence */
-#define FEATURE_MIXES  800u
+#define FEATURE_MIXES  864u
 #define FEATURE_WIDE   (FEATURE_MIX + FEATURE_MIXES) /* in it and its neighbours */
 #define FEATURE_COUNT  (FEATURE_WIDE + FEATURE_MIXES)
 #define FEATURES_MAX   FEATURE_COUNT
@@ -228,8 +256,13 @@ bool inject_trigger(const struct inject_sentence *s);
 bool inject_candidate(const struct inject_sentence *s);
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
 	unsigned place, struct inject_features *out);
+/* quote.c: the mark that a sentence stands in (0: in none), and what is before that. */
+char inject_quote(const struct inject_text *t, const struct inject_sentence *s, char *before);
+#define INJECT_VALUE ":[{(,=-\n" /* what stands before a value, and not before a quotation */
 /* Whether the sentence stands in quotation marks that belong to prose, or in backquotes. */
 bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s);
+/* Whether what starts at `at` in the sentence does. */
+bool inject_cited(const struct inject_text *t, const struct inject_sentence *s, size_t at);
 /* Log-odds by the learned weights, and what they mean as a confidence. */
 double inject_score(const struct inject_features *f);
 /* What rules that matched in and around the sentence add to it. */

@@ -15,9 +15,9 @@
 #include "inject-lexicon.h"
 #include "inspect/inject/marks.h"
 
-#define LONG_WORD      20 /* may be encoded text */
-#define SPACED_RUN     7  /* single letters in a row */
-#define SPACED_GAP     5u /* the next one has to start within */
+#define LONG_WORD      20  /* may be encoded text */
+#define SPACED_RUN     7   /* single letters in a row */
+#define SPACED_GAP     10u /* the next one, with marks before it, has to start within */
 #define SENTENCE_WORDS 100
 #define SENTENCE_BYTES 48 /* most texts have fewer sentences */
 #define BIT(class)     ((uint64_t)1 << (class))
@@ -38,7 +38,8 @@ static inline uint64_t look_up(uint32_t hash)
 	uint32_t x = (hash ^ lexicon_shift[hash >> LEX_BUCKET]) * LEX_FACTOR;
 	uint32_t entry = lexicon[x >> LEX_SLOT];
 
-	return lexicon_classes[entry & LEX_CLASSES & -(uint32_t)(entry >> LEX_TAG == (x & LEX_REST))];
+	return lexicon_classes[entry & LEX_CLASSES &
+			       -(uint32_t)(entry >> LEX_TAG == (x & LEX_REST))];
 }
 
 /* The same without a look at the table when it does not matter. */
@@ -48,7 +49,8 @@ static inline uint64_t look_up_if(uint32_t hash, bool matters)
 	uint32_t x = (hash ^ lexicon_shift[(hash & yes) >> LEX_BUCKET]) * LEX_FACTOR & yes;
 	uint32_t entry = lexicon[x >> LEX_SLOT];
 
-	return lexicon_classes[entry & LEX_CLASSES & yes & -(uint32_t)(entry >> LEX_TAG == (x & LEX_REST))];
+	return lexicon_classes[entry & LEX_CLASSES & yes &
+			       -(uint32_t)(entry >> LEX_TAG == (x & LEX_REST))];
 }
 
 uint64_t inject_lexicon(uint32_t hash)
@@ -60,8 +62,8 @@ uint64_t inject_lexicon(uint32_t hash)
 struct context {
 	uint32_t before, before2; /* hashes of the last word and of the last two */
 	uint64_t last, two;       /* classes of the last word alone and of the last two */
-	bool clause; /* the next one starts one */
-	bool odd;    /* the word before has other classes than it was found with */
+	bool clause;              /* the next one starts one */
+	bool odd;                 /* the word before has other classes than it was found with */
 };
 
 static inline uint64_t hash_step(uint64_t h, uint64_t x)
@@ -100,29 +102,35 @@ static uint64_t leet(const char *p, size_t n)
 		['$'] = 's',
 	};
 	char plain[24] = "";
+	bool inside = false; /* more than a number behind a word */
 	uint64_t c;
 
-	if (n > 16 || n < 5)
+	if (n > 16 || n < 4)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		char to = letters[(unsigned char)p[i]];
 
+		inside |= to && i + 1 < n && !(inject_kind[(unsigned char)p[i + 1]] & C_DIGIT);
 		plain[i] = (char)(to ? to : p[i]);
 	}
-	c = look_up(hash_of(plain, n));
-	return c & LEET_CLASSES ? c | BIT(LEX_LEET) : 0;
+	c = inside ? look_up(hash_of(plain, n)) & ~BIT(LEX_STARTS) : 0;
+	return c ? (c & LEET_CLASSES && n > 4 ? c : 0) | BIT(LEX_LEET) : 0;
 }
 
 /* Whether the end of a name, dot included, is one of the usual ones in addresses. */
 static bool is_domain(const char *dot, size_t n)
 {
 	static const char ends[][8] = {".com", ".net", ".org", ".io", ".dev", ".app", ".xyz", ".ru",
-		".cn", ".co", ".info", ".me", ".site", ".ai"};
+		".cn", ".co", ".info", ".me", ".site", ".ai", ".cc", ".pw", ".top", ".biz", ".link",
+		".click", ".store", ".shop", ".online", ".cloud", ".live", ".win", ".club", ".pro",
+		".tech", ".space", ".page", ".pages", ".news", ".wiki", ".host", ".fun", ".icu",
+		".one", ".eu", ".de", ".fr", ".it", ".es", ".nl", ".uk", ".us", ".ch", ".at", ".se",
+		".br", ".jp", ".kr", ".tr", ".in", ".id", ".vn", ".cz", ".tv", ".gg", ".ly"};
 	char end[8] = "";
 	uint64_t x, y;
 	bool yes = false;
 
-	if (n > 5)
+	if (n > 7)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		end[i] = (char)(dot[i] | (dot[i] & 0x40) >> 1);
@@ -145,10 +153,14 @@ static bool is_target(const char *p, size_t n, const char *end, unsigned flags)
 		return true;
 	if (*q == ':' && end - q > 3 && !memcmp(q, "://", 3))
 		return true;
+	if (flags & C_AT) {
+		const char *at = memchr(p, '@', n);
+
+		/* what stands behind a hyphen is another word */
+		return at && (inject_kind[(unsigned char)at[1]] & (C_LOWER | C_UPPER));
+	}
 	if (!(flags & C_DOT))
 		return false;
-	if (flags & C_AT)
-		return true;
 	dot = memrchr(p, '.', n); /* there is one */
 	return is_domain(dot, n - (size_t)(dot - p)) || (n > 4 && !strncasecmp(p, "www.", 4));
 }
@@ -201,6 +213,16 @@ static inline uint64_t classify(struct context *x, uint32_t hash, uint64_t own)
 	return classify_known(x, hash, own | look_up(hash), two);
 }
 
+/* +49 170 555…: digits behind a plus that is not part of a sum. */
+static bool is_phone(const char *text, size_t start, size_t end, size_t len)
+{
+	if (!start || text[start - 1] != '+' || (start > 1 && text[start - 2] == '+'))
+		return false;
+	return end - start >= 8 || (end - start <= 3 && end + 3 < len && text[end] == ' ' &&
+					   (inject_kind[(unsigned char)text[end + 1]] & C_DIGIT) &&
+					   (inject_kind[(unsigned char)text[end + 2]] & C_DIGIT));
+}
+
 /* Any word in a text of `len` bytes. The possessive is left out of its hash. */
 static void any_word(const char *text, size_t len, struct context *x, struct inject_word *w)
 {
@@ -221,6 +243,8 @@ static void any_word(const char *text, size_t len, struct context *x, struct inj
 	if ((all & (C_DIGIT | C_UNDER | C_DOT | C_AT)) || (flags & C_UPPER) ||
 		(end - q > 3 && *q == ':' && q[1] == '/'))
 		w->classes |= shape_classes(p, n, end, all);
+	if (all == C_DIGIT && is_phone(text, w->start, w->end, len))
+		w->classes |= BIT(LEX_TARGET);
 	w->classes = classify(x, w->hash, w->classes);
 }
 
@@ -385,6 +409,9 @@ struct split {
 	struct bawn_arena *a;
 	struct inject_sentences *out;
 	struct inject_sentence s;
+	struct {
+		uint8_t n_turned, n_reversed, n_leet;
+	} before;               /* of the last sentence */
 	uint32_t spaced, reach; /* a run of single letters, and where it is over */
 	unsigned run;
 	uint32_t stop;  /* behind the first stop behind the last word, 0 if there was none so far */
@@ -396,7 +423,7 @@ struct split {
 /* Words of these are counted. */
 #define COUNTED                                                                            \
 	(BIT(LEX_ABOUT) | BIT(LEX_DEV) | BIT(LEX_YOU) | BIT(LEX_AGENT) | BIT(LEX_TURNED) | \
-		BIT(LEX_REVERSED))
+		BIT(LEX_REVERSED) | BIT(LEX_LEET))
 
 /* A word with these classes, `own` without those of a phrase. */
 static inline __attribute__((always_inline)) void count(struct split *p, const struct finder *f,
@@ -416,6 +443,7 @@ static inline __attribute__((always_inline)) void count(struct split *p, const s
 	p->out->agent += own >> LEX_AGENT & 1;
 	s->n_turned = (uint8_t)(s->n_turned + (classes >> LEX_TURNED & 1));
 	s->n_reversed = (uint8_t)(s->n_reversed + (classes >> LEX_REVERSED & 1));
+	s->n_leet = (uint8_t)(s->n_leet + (classes >> LEX_LEET & 1));
 }
 
 static void hint(struct split *p, uint32_t start, uint32_t end, enum inject_hint_kind k)
@@ -469,10 +497,17 @@ static void add(struct split *p)
 		p->out->words += s->n_words;
 		p->out->commands += s->command;
 		p->out->bullets += s->bullet;
-		if (s->n_turned > 1)
+		if (s->n_turned && s->n_turned + p->before.n_turned > 1)
 			hint(p, s->start, s->end, HINT_TURNED);
-		if (s->n_reversed > 1)
+		if (s->n_reversed && s->n_reversed + p->before.n_reversed > 1) {
 			hint(p, s->start, s->end, HINT_REVERSED);
+			hint(p, s->start, s->end, HINT_REVERSED_WORDS);
+		}
+		if (s->n_leet && s->n_leet + p->before.n_leet > 1)
+			hint(p, s->start, s->end, HINT_LEET);
+		p->before.n_turned = s->n_turned;
+		p->before.n_reversed = s->n_reversed;
+		p->before.n_leet = s->n_leet;
 	}
 	*s = (struct inject_sentence){0};
 }
@@ -490,7 +525,8 @@ static uint32_t first_stop(const struct inject_marks *m, size_t at)
 	for (; i < m->n; i++, bits = ~(uint64_t)0) {
 		bits &= m->v[i].stop;
 		if (bits)
-			return (uint32_t)(64 * (m->first + i)) + (uint32_t)__builtin_ctzll(bits) + 1;
+			return (uint32_t)(64 * (m->first + i)) + (uint32_t)__builtin_ctzll(bits) +
+			       1;
 	}
 	return 0;
 }

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose words a sentence has. What stands between quotation marks that belong to prose was said by
+ * somebody else; what stands between those of a value (of JSON, CSV, code) is the text itself.
+ */
+#include <string.h>
+
+#include "inspect/inject/inject.h"
+
+/* The mark that a sentence stands in, and what is before it. */
+char inject_quote(const struct inject_text *t, const struct inject_sentence *s, char *before)
+{
+	const char *p = t->text;
+	size_t from = s->start > 160 ? s->start - 160 : 0, left = t->len - s->end + 1;
+	char q = 0;
+
+	for (size_t i = s->start; i-- > from && p[i] != '\n';) {
+		if (p[i] != '"' && p[i] != '`' && !(p[i] == '\'' && (!i || p[i - 1] == ' ')))
+			continue;
+		q = p[i];
+		while (i && (p[i - 1] == ' ' || p[i - 1] == q))
+			i--;
+		*before = (char)(i ? p[i - 1] : '\n');
+		break;
+	}
+	if (!q || !memchr(p + s->end - 1, q, left < 400 ? left : 400))
+		return 0;
+	return q;
+}
+
+bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s)
+{
+	char before = 0, q = inject_quote(t, s, &before);
+
+	return q == '`' || (q && !strchr(INJECT_VALUE, before));
+}
+
+bool inject_cited(const struct inject_text *t, const struct inject_sentence *s, size_t at)
+{
+	size_t mark = 0, code = 0; /* behind the one that is open */
+	const char *p = t->text;
+
+	for (size_t i = s->start; i < at && i < s->end; i++) {
+		if (p[i] == '"')
+			mark = mark ? 0 : i + 1;
+		else if (p[i] == '`')
+			code = code ? 0 : i + 1;
+	}
+	if (code || !mark)
+		return code;
+	for (mark--; mark && p[mark - 1] == ' ';)
+		mark--;
+	return mark && !strchr(INJECT_VALUE, p[mark - 1]);
+}
