@@ -2,6 +2,7 @@
 """Rows 26 to 38: other processes, terminals, survivors, limits."""
 
 import glob
+import json
 import os
 import pty
 import random
@@ -235,7 +236,8 @@ def leftovers(t):
             # other tests' directories have a word behind the first
             files |= {f"{where}/{n}" for n in names if mine or ("bawn" in n and not re.match(r"bawn-[a-z][a-z0-9]{1,15}\b", n))}
     ours = {p.pid for p in t.procs}
-    return (mounts, *[{p for p in paths if not elsewhere(p, ours)} for paths in (groups, files)], containers(t))
+    made, others = containers(t)
+    return ({m for m in mounts if not others(m)}, *[{p for p in paths if not elsewhere(p, ours)} for paths in (groups, files)], made)
 
 
 def elsewhere(path, ours):
@@ -244,13 +246,25 @@ def elsewhere(path, ours):
     return m and int(m[1]) not in ours and os.path.exists(f"/proc/{m[1]}")
 
 
+ENGINES = re.compile(r"/docker/(data|exec)/|/containers/|/netns/")
+
+
 def containers(t):
-    """What the engine has, dead or alive, of runs that this case began."""
+    """What the engine has, dead or alive, of runs that this case began, and what tells the mounts of other containers."""
     if t.tier not in ("docker", "podman"):
-        return set()
-    p = subprocess.run([t.tier, "ps", "-a", "--format", "{{.Names}}"], env=t.env(), capture_output=True, text=True, timeout=30, **t.ident())
-    ours = tuple(f"bawn-{p.pid}-" for p in t.procs)
-    return {name for name in p.stdout.split() if name.startswith(ours)}
+        return set(), ENGINES.search
+
+    def ask(*words):
+        return subprocess.run([t.tier, *words], env=t.env(), capture_output=True, text=True, timeout=120, **t.ident()).stdout
+    ids = ask("ps", "-aq", "--no-trunc").split()
+    ours, made, known = tuple(f"bawn-{p.pid}-" for p in t.procs), set(), []
+    for c in json.loads(ask("inspect", "--type", "container", *ids) or "[]") if ids else []:
+        if c["Name"].lstrip("/").startswith(ours):
+            made.add(c["Name"])
+        else:
+            known += [c["Id"], (c.get("GraphDriver") or {}).get("Data", {}).get("MergedDir"), (c.get("NetworkSettings") or {}).get("SandboxKey")]
+    own = (os.path.dirname(t.env().get("DOCKER_HOST", "")[len("unix://"):]),) if t.tier == "docker" else ("/containers/", "/run/netns/")
+    return made, lambda m: any(k in m for k in known if k) or (ENGINES.search(m) and not any(o in m for o in own))
 
 
 @case(34, "bawn killed at any instant leaves nothing", "proc", slow=True)
