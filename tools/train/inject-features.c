@@ -5,7 +5,7 @@
  * For the trainer: the features that the detector itself computes, so that nothing is computed
  * twice in two ways. Each input line is {"id", "text"}; the output has a line "= ID" per text,
  * a line of feature indexes per sentence that would be scored (behind its score, how much is meant,
- * what rules add, whether one is sure (2: and nobody is quoted), and where it stands), and with -v
+ * what rules add, whether one is sure, and where it stands), and with -v
  * the sentences and the rules that matched as well. With -g there is a line for every sentence
  * instead, with what the gate sees: classes of its words and of its neighbours', whether it starts
  * like an order, its score.
@@ -37,7 +37,7 @@ static int sentence(
 		return 0;
 	inject_part_span(p, s->start, s->end, &start, &end);
 	(void)printf("%.3f %.3f %.3f %d %zu %zu", (double)s->score, inject_meant(&p->s, i),
-		inject_rules_score(&p->s, i), s->strong + (s->strong && !s->reported), start, end);
+		inject_rules_score(&p->s, i), s->strong, start, end);
 	for (size_t k = 0; k < f->n; k++)
 		(void)printf(" %u", (unsigned)f->v[k]);
 	if (m->verbose) {

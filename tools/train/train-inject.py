@@ -25,10 +25,10 @@ from grammar import Grammar
 CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 384
 COUNT = MIX + 2 * 864
 HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 1e-2, 0.1, (1,)
-DOUBT, TALK = np.array([-1e9, -6.0, -5.0]), 6.0  # as in score.c
-GATE_LOSS = 0.003  # of the sentences that matter
+DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
+GATE_LOSS = 0.005  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
-OWN_AGAINST = 2.5  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
+OWN_AGAINST = 3.0  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
 PRIOR = 0.7  # how much of what is expected beforehand is believed
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
 CLASS_PRIOR = {
@@ -55,7 +55,7 @@ SHAPE_PRIOR = {
 STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
-BUDGET = {"natural": 0.008, "agent_doc": 0.013, "security_doc": 0.045}
+BUDGET = {"natural": 0.008, "agent_doc": 0.010, "security_doc": 0.045}
 
 
 def prior(names):
@@ -151,10 +151,16 @@ def read_own(path):
         return {"id": f"own-{n}", "source": "own:" + kind, "label": label, "text": text, "tier": tier, "primary": True}
 
     plain = [c for c in carriers if c[0] != "agentfile"]
+    docs = [x.lstrip("- ") for kind, x in lines["benign"] if kind == "agent-doc"]
+    rules = THEMES["rules"].split()
     for i, (kind, x) in enumerate(lines["payload"]):
         for k in range(3):
             name, c = plain[(i * 5 + k * 3) % len(plain)]
             yield planted(make(1, kind, "own", c.replace("@@", x)), x)
+        for k in range(3 if kind in rules else i % 4 == 0):  # among rules for agents
+            body = [docs[(i * 7 + k * 11 + j * 3) % len(docs)] for j in range(4 + (i + 3 * k) % 7)]
+            body.insert((i + k) % len(body), x)
+            yield planted(make(1, kind, "own", ("# AGENTS.md", "# Rules", "# CLAUDE.md")[k] + "\n\n- " + "\n- ".join(body) + "\n"), x)
         about = [a for a in lines["about"] if "@@" in a[1]]
         for k in range(2):
             yield make(0, "about", "security_doc", about[(i + k * 3) % len(about)][1].replace("@@", x))
@@ -164,8 +170,7 @@ def read_own(path):
             if kind == "agent-doc" and k:
                 break
             yield make(0, kind, "agent_doc" if kind == "agent-doc" else "natural", c.replace("@@", x))
-    docs = [x for kind, x in lines["benign"] if kind == "agent-doc"]
-    for i in range(0, len(docs), 4):
+    for i in range(0, len(docs), 2):
         yield make(0, "agent-doc", "agent_doc", "# Instructions\n\n" + "\n".join("- " + x for x in docs[i:i + 8]))
     for name, c in carriers:
         yield make(0, "carrier", "natural", c.replace("@@", ""))
@@ -217,7 +222,7 @@ class Set:
             v = line.split()
             base.append(float(v[2]))
             talk.append(1.0 - float(v[1]))
-            strong.append(int(v[3]))
+            strong.append(v[3] == "1")
             inside.append(int(v[4]) < docs[now]["planted"][1] and int(v[5]) > docs[now]["planted"][0] if "planted" in docs[now] else True)
             idx.extend(map(int, v[6:]))
             row.extend([len(doc)] * (len(v) - 6))
@@ -312,7 +317,7 @@ def fit(s, use, seed=SEEDS[0]):
 
 def combine(s, model):
     """As inject_combine in score.c, with the model's zero moved to its threshold."""
-    return s.given + np.maximum(model, DOUBT[s.strong])
+    return s.given + np.where(s.strong, np.maximum(model, DOUBT_MOST), model)
 
 
 def one_left_out(job):

@@ -23,6 +23,15 @@ uint64_t inject_near(const struct inject_sentences *all, size_t i)
 	return near;
 }
 
+/* An action, and what may be at stake. */
+static bool weighs(uint64_t c)
+{
+	if (!(c & ACTIONS))
+		return false;
+	return __builtin_popcountll(c & WEIGHTY) >= 3 ||
+	       (c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT)));
+}
+
 bool inject_candidate(const struct inject_sentence *s)
 {
 	uint64_t c = s->classes;
@@ -59,9 +68,7 @@ bool inject_candidate(const struct inject_sentence *s)
 	if (c & ACTIONS && c & (BIT(LEX_TASK) | BIT(LEX_TOOL)) &&
 		c & (BIT(LEX_SEQ) | BIT(LEX_COND) | BIT(LEX_MODAL)))
 		return true;
-	if (c & ACTIONS && __builtin_popcountll(c & WEIGHTY) >= 3)
-		return true;
-	return c & ACTIONS && c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT));
+	return weighs(c);
 }
 
 bool inject_trigger(const struct inject_sentence *s)

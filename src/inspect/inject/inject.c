@@ -185,10 +185,11 @@ static bool reported(const struct inject_part *p, size_t i, unsigned place)
 	const struct inject_sentence *s = &p->s.v[i];
 	uint64_t talk = (uint64_t)1 << LEX_ABOUT | (uint64_t)1 << LEX_EXAMPLE;
 	size_t from;
+	char before;
 
 	if (s->quoted || s->bullet || s->foreign || s->classes & talk)
 		return true;
-	if (place & (PLACE_FENCE | PLACE_QUOTE))
+	if (place & (PLACE_FENCE | PLACE_QUOTE) || inject_quote(&p->t, s, &before))
 		return true;
 	if (!i || !(p->s.v[i - 1].classes & talk))
 		return false;

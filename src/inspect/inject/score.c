@@ -9,13 +9,12 @@
 #include "inspect/inject/inject.h"
 #include "inspect/inject/weights.h"
 
-#define BIT(class)  ((uint64_t)1 << (class))
-#define DOUBT_MOST  -6.0
-#define DOUBT_LEAST -5.0 /* of what is neither quoted nor listed */
-#define TALK        6.0  /* what it costs to be among words about attacks */
-#define UNSEEN      1.5  /* a rule that matched where nobody looks */
-#define REACH       3    /* sentences on each side */
-#define NEIGHBOUR   0.5  /* how much of a neighbour's rules counts */
+#define BIT(class) ((uint64_t)1 << (class))
+#define DOUBT_MOST -6.0
+#define TALK       6.0 /* what it costs to be among words about attacks */
+#define UNSEEN     1.5 /* a rule that matched where nobody looks */
+#define REACH      3   /* sentences on each side */
+#define NEIGHBOUR  0.5 /* how much of a neighbour's rules counts */
 
 _Static_assert(sizeof(hidden) == (size_t)FEATURE_COUNT * HIDDEN,
 	"the weights are of other features: train again");
@@ -79,14 +78,15 @@ double inject_meant(const struct inject_sentences *all, size_t i)
 	uint64_t before = i ? all->v[i - 1].classes : 0;
 	uint64_t near = s->classes | inject_near(all, i);
 	bool apart = !(near & (BIT(LEX_ABOUT) | BIT(LEX_EXAMPLE))); /* the talk is elsewhere */
+	bool talk = all->about > 1 || (all->about && s->quoted);
 	double m = 1.0;
 
-	if (all->about > 1 && all->about * 1000 > all->words * 15)
+	if (talk && all->about * 1000 > all->words * 15)
 		m *= apart ? 0.6 : 0.4;
-	else if (all->about > 1 && all->about * 1000 > all->words * 5)
+	else if (talk && all->about * 1000 > all->words * 5)
 		m *= apart ? 0.78 : 0.65;
 	if (!s->reported) /* it stands by itself: talk around it tells little */
-		return s->strong ? 1.0 : 0.6 + 0.4 * m;
+		return s->strong ? 1.0 : 0.4 + 0.6 * m;
 	if ((s->classes | before) & BIT(LEX_ABOUT))
 		m *= 0.7;
 	if (s->quoted)
@@ -120,10 +120,8 @@ double inject_rules_score(const struct inject_sentences *all, size_t i)
  */
 double inject_combine(const struct inject_sentences *all, size_t i, double model, double rules)
 {
-	const struct inject_sentence *s = &all->v[i];
-
-	if (s->strong && model < (s->reported ? DOUBT_MOST : DOUBT_LEAST))
-		model = s->reported ? DOUBT_MOST : DOUBT_LEAST;
+	if (all->v[i].strong && model < DOUBT_MOST)
+		model = DOUBT_MOST;
 	return model + (rules > 0.0 ? rules : 0.0) - TALK * (1.0 - inject_meant(all, i));
 }
 

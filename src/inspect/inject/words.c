@@ -117,33 +117,47 @@ static uint64_t leet(const char *p, size_t n)
 	return c ? (c & LEET_CLASSES && n > 4 ? c : 0) | BIT(LEX_LEET) : 0;
 }
 
-/* Whether the end of a name, dot included, is one of the usual ones in addresses. */
-static bool is_domain(const char *dot, size_t n)
+/* Whether one of `ends` (by their length: those of n bytes start at first[n]) is the end of a name.
+ */
+static bool ends_like(const char (*ends)[8], const uint8_t *first, const char *dot, size_t n)
 {
-	static const char ends[][8] = {".com", ".net", ".org", ".io", ".dev", ".app", ".xyz", ".ru",
-		".cn", ".co", ".info", ".me", ".site", ".ai", ".cc", ".pw", ".top", ".biz", ".link",
-		".click", ".store", ".shop", ".online", ".cloud", ".live", ".win", ".club", ".pro",
-		".tech", ".space", ".page", ".pages", ".news", ".wiki", ".host", ".fun", ".icu",
-		".one", ".eu", ".de", ".fr", ".it", ".es", ".nl", ".uk", ".us", ".ch", ".at", ".se",
-		".br", ".jp", ".kr", ".tr", ".in", ".id", ".vn", ".cz", ".tv", ".gg", ".ly"};
 	char end[8] = "";
 	uint64_t x, y;
 	bool yes = false;
 
-	if (n > 7)
-		return false;
 	for (size_t i = 0; i < n; i++)
 		end[i] = (char)(dot[i] | (dot[i] & 0x40) >> 1);
 	memcpy(&x, end, 8);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+	for (size_t i = first[n]; i < first[n + 1]; i++) {
 		memcpy(&y, ends[i], 8);
 		yes |= x == y;
 	}
 	return yes;
 }
 
-/* Addresses of any kind: mail, web, bank. */
-static bool is_target(const char *p, size_t n, const char *end, unsigned flags)
+/*
+ * Whether the end of a name, dot included, is one of the usual ones in addresses. Some are just as
+ * usual in code and in names of files: they count where more looks like an address.
+ */
+static bool is_domain(const char *dot, size_t n, bool more)
+{
+	static const char sure[][8] = {".io", ".ru", ".cn", ".co", ".me", ".ai", ".cc", ".pw",
+		".eu", ".de", ".fr", ".nl", ".uk", ".jp", ".kr", ".vn", ".cz", ".gg", ".com",
+		".net", ".org", ".dev", ".app", ".xyz", ".biz", ".icu", ".win", ".info", ".site",
+		".club", ".tech", ".shop"};
+	static const char odd[][8] = {".it", ".es", ".us", ".ch", ".at", ".se", ".br", ".in", ".id",
+		".tv", ".ly", ".top", ".pro", ".one", ".run", ".link", ".live", ".page", ".news",
+		".host", ".click", ".store", ".cloud", ".space", ".pages", ".online"};
+	static const uint8_t sure_first[] = {0, 0, 0, 0, 18, 27, 32, 32, 32},
+			     odd_first[] = {0, 0, 0, 0, 11, 15, 20, 25, 26};
+
+	if (n > 7)
+		return false;
+	return ends_like(sure, sure_first, dot, n) || (more && ends_like(odd, odd_first, dot, n));
+}
+
+/* Addresses of any kind: mail, web, bank. `hyphen`: one stands before it. */
+static bool is_target(const char *p, size_t n, const char *end, unsigned flags, bool hyphen)
 {
 	const char *q = p + n, *dot;
 
@@ -162,7 +176,8 @@ static bool is_target(const char *p, size_t n, const char *end, unsigned flags)
 	if (!(flags & C_DOT))
 		return false;
 	dot = memrchr(p, '.', n); /* there is one */
-	return is_domain(dot, n - (size_t)(dot - p)) || (n > 4 && !strncasecmp(p, "www.", 4));
+	return is_domain(dot, n - (size_t)(dot - p), hyphen || *q == '/') ||
+	       (n > 4 && !strncasecmp(p, "www.", 4));
 }
 
 /* A capital behind a small letter. */
@@ -176,11 +191,12 @@ static bool has_hump(const char *p, size_t n)
 }
 
 /* What the letters of an unusual word tell. */
-static inline uint64_t shape_classes(const char *p, size_t n, const char *end, unsigned flags)
+static inline uint64_t shape_classes(
+	const char *p, size_t n, const char *end, unsigned flags, bool hyphen)
 {
 	uint64_t c = 0;
 
-	if (is_target(p, n, end, flags))
+	if (is_target(p, n, end, flags, hyphen))
 		c |= BIT(LEX_TARGET);
 	if ((flags & C_LOWER) && ((flags & C_UNDER) || ((flags & C_UPPER) && has_hump(p, n))))
 		c |= BIT(LEX_IDENT);
@@ -242,7 +258,7 @@ static void any_word(const char *text, size_t len, struct context *x, struct inj
 	w->foreign = all & C_HIGH;
 	if ((all & (C_DIGIT | C_UNDER | C_DOT | C_AT)) || (flags & C_UPPER) ||
 		(end - q > 3 && *q == ':' && q[1] == '/'))
-		w->classes |= shape_classes(p, n, end, all);
+		w->classes |= shape_classes(p, n, end, all, w->start && p[-1] == '-');
 	if (all == C_DIGIT && is_phone(text, w->start, w->end, len))
 		w->classes |= BIT(LEX_TARGET);
 	w->classes = classify(x, w->hash, w->classes);

@@ -152,10 +152,10 @@ TEST(addresses_of_any_kind)
 {
 	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
 	static const char *const with[] = {"mail it to desk@key-store.support please",
-		"see mirror.base.cc for it", "call +44 7700 900812 now",
+		"see relay-js.pages.link/x for it", "call +44 7700 900812 now",
 		"a bank DE89370400440532013000 here"};
 	static const char *const without[] = {"left@1.0 was removed", "the sum is 1+12 here",
-		"read main.c and notes.txt", "C++11 code"};
+		"read schema.in, notes.txt and item.id", "C++11 code"};
 	char room[64] = "zztarget";
 	uint64_t target = inject_lexicon(inject_hash(room, 8));
 	struct inject_sentences s;
