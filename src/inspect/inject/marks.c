@@ -92,7 +92,9 @@ static uint64_t which_stop(const char *text, size_t at, uint64_t bits)
 	for (; bits; bits &= bits - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(bits);
 		unsigned must = stops[(unsigned char)text[at + i]];
-		bool yes = must == D_ANY || divides[(unsigned char)text[at + i + 1]] & must;
+		/* no guessing: every other line end goes on */
+		unsigned next = divides[(unsigned char)text[at + i + 1]] | D_ANY;
+		bool yes = next & must;
 
 		if (must == D_VALUE && !yes)
 			yes = opens(text, at + i);
@@ -207,7 +209,8 @@ INJECT_AVX2 static inline void look2(const char *p, struct inject_bytes *r)
 		__m256i letter = _mm256_or_si256(ascii, v);
 		__m256i digit = in_range2(v, '0', '9');
 		__m256i paren = is2(v, '('), colon = is2(v, ':');
-		__m256i clause = or6(in_range2(v, ',', '-'), or6(colon, is2(v, ';'), is2(v, '>')), both);
+		__m256i clause =
+			or6(in_range2(v, ',', '-'), or6(colon, is2(v, ';'), is2(v, '>')), both);
 
 		clause = or6(clause, paren, is2(v, '*'));
 		r->word |= bits2(or6(letter, digit, is2(v, '_')), i);
@@ -302,7 +305,14 @@ static inline uint64_t behind(uint64_t runs, uint64_t seeds, uint64_t *carry)
 }
 
 /* What a word can have, by the bytes of it. */
-enum { HAS_LOWER, HAS_UPPER, HAS_DIGIT, HAS_UNDER, HAS_HUMP, HAS_INNER };
+enum {
+	HAS_LOWER,
+	HAS_UPPER,
+	HAS_DIGIT,
+	HAS_UNDER,
+	HAS_HUMP,
+	HAS_INNER
+};
 
 /* What words that end in this block are, by their letters. `starts` and `ends` are their edges. */
 static inline __attribute__((always_inline)) void by_letters(struct inject_mark *r,

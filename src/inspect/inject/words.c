@@ -38,7 +38,8 @@ static inline uint64_t look_up(uint32_t hash)
 	uint32_t x = (hash ^ lexicon_shift[hash >> LEX_BUCKET]) * LEX_FACTOR;
 	uint32_t entry = lexicon[x >> LEX_SLOT];
 
-	return lexicon_classes[entry & LEX_CLASSES & -(uint32_t)(entry >> LEX_TAG == (x & LEX_REST))];
+	return lexicon_classes[entry & LEX_CLASSES &
+			       -(uint32_t)(entry >> LEX_TAG == (x & LEX_REST))];
 }
 
 /* The same without a look at the table when it does not matter. */
@@ -48,7 +49,8 @@ static inline uint64_t look_up_if(uint32_t hash, bool matters)
 	uint32_t x = (hash ^ lexicon_shift[(hash & yes) >> LEX_BUCKET]) * LEX_FACTOR & yes;
 	uint32_t entry = lexicon[x >> LEX_SLOT];
 
-	return lexicon_classes[entry & LEX_CLASSES & yes & -(uint32_t)(entry >> LEX_TAG == (x & LEX_REST))];
+	return lexicon_classes[entry & LEX_CLASSES & yes &
+			       -(uint32_t)(entry >> LEX_TAG == (x & LEX_REST))];
 }
 
 uint64_t inject_lexicon(uint32_t hash)
@@ -60,8 +62,8 @@ uint64_t inject_lexicon(uint32_t hash)
 struct context {
 	uint32_t before, before2; /* hashes of the last word and of the last two */
 	uint64_t last, two;       /* classes of the last word alone and of the last two */
-	bool clause; /* the next one starts one */
-	bool odd;    /* the word before has other classes than it was found with */
+	bool clause;              /* the next one starts one */
+	bool odd;                 /* the word before has other classes than it was found with */
 };
 
 static inline uint64_t hash_step(uint64_t h, uint64_t x)
@@ -436,11 +438,9 @@ static inline __attribute__((always_inline)) void hints(
 	struct split *p, const char *text, uint32_t start, uint32_t end)
 {
 	uint32_t n = end - start;
-	bool near = start < p->reach, single = n == 1, goes_on;
+	bool single = (n == 1) | ((n == 2) & (p->run > 0) & (text[start] == '_'));
+	bool goes_on = single & (start < p->reach);
 
-	if (__builtin_expect((n == 2) & (p->run > 0), 0))
-		single = text[start] == '_';
-	goes_on = near & single;
 	if (__builtin_expect((p->run >= SPACED_RUN) & !goes_on, 0))
 		hint(p, p->spaced, p->reach - SPACED_GAP, HINT_SPACED);
 	p->run = (p->run & -(unsigned)goes_on) + single;
@@ -490,7 +490,8 @@ static uint32_t first_stop(const struct inject_marks *m, size_t at)
 	for (; i < m->n; i++, bits = ~(uint64_t)0) {
 		bits &= m->v[i].stop;
 		if (bits)
-			return (uint32_t)(64 * (m->first + i)) + (uint32_t)__builtin_ctzll(bits) + 1;
+			return (uint32_t)(64 * (m->first + i)) + (uint32_t)__builtin_ctzll(bits) +
+			       1;
 	}
 	return 0;
 }
