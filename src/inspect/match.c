@@ -67,7 +67,8 @@ static void *scratch_alloc(size_t size)
 
 	size += SCRATCH_HEAD;
 	if (small)
-		p = aligned_alloc(SCRATCH_HEAD, (size + SCRATCH_HEAD - 1) / SCRATCH_HEAD * SCRATCH_HEAD);
+		p = aligned_alloc(
+			SCRATCH_HEAD, (size + SCRATCH_HEAD - 1) / SCRATCH_HEAD * SCRATCH_HEAD);
 	else
 		p = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);

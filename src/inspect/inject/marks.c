@@ -106,7 +106,9 @@ static uint64_t which_stop(const char *text, size_t at, uint64_t bits)
 	for (; bits; bits &= bits - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(bits);
 		unsigned must = stops[(unsigned char)text[at + i]];
-		bool yes = must == D_ANY || divides[(unsigned char)text[at + i + 1]] & must;
+		/* no guessing: every other line end goes on */
+		unsigned next = divides[(unsigned char)text[at + i + 1]] | D_ANY;
+		bool yes = next & must;
 
 		if (must == D_VALUE && !yes)
 			yes = opens(text, at + i);

@@ -63,8 +63,8 @@ struct inject_marks {
 	/* private */
 	const char *text;
 	size_t blocks;
-	bool fast; /* INJECT_AVX2 works here */
-	struct inject_bytes ahead; /* of the block that comes next */
+	bool fast;                        /* INJECT_AVX2 works here */
+	struct inject_bytes ahead;        /* of the block that comes next */
 	uint64_t word, in, lower, single; /* of the last byte */
 	uint64_t clause, begins, foreign; /* carried along */
 	uint64_t has[6];

@@ -480,11 +480,9 @@ static inline __attribute__((always_inline)) void hints(
 	struct split *p, const char *text, uint32_t start, uint32_t end)
 {
 	uint32_t n = end - start;
-	bool near = start < p->reach, single = n == 1, goes_on;
+	bool single = (n == 1) | ((n == 2) & (p->run > 0) & (text[start] == '_'));
+	bool goes_on = single & (start < p->reach);
 
-	if (__builtin_expect((n == 2) & (p->run > 0), 0))
-		single = text[start] == '_';
-	goes_on = near & single;
 	if (__builtin_expect((p->run >= SPACED_RUN) & !goes_on, 0))
 		hint(p, p->spaced, p->reach - SPACED_GAP, HINT_SPACED);
 	p->run = (p->run & -(unsigned)goes_on) + single;
