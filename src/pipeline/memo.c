@@ -72,15 +72,18 @@ static size_t build_id(const char **ret)
 {
 	const ElfW(Ehdr) *e = &__ehdr_start;
 	const char *start = (const char *)e;
-	const char *base = e->e_type == ET_EXEC ? NULL : start;
-	size_t n = 0;
+	size_t mapped = 0, n = 0;
 
+	/* the part that begins here stands first, and notes are in it */
 	for (size_t i = 0; !n && i < e->e_phnum; i++) {
 		ElfW(Phdr) ph;
 
 		memcpy(&ph, start + e->e_phoff + i * e->e_phentsize, sizeof(ph));
-		if (ph.p_type == PT_NOTE)
-			n = id_in_notes(base + ph.p_vaddr, ph.p_filesz, ret);
+		if (ph.p_type == PT_LOAD && !ph.p_offset)
+			mapped = ph.p_filesz;
+		if (ph.p_type == PT_NOTE && ph.p_offset < mapped &&
+			ph.p_filesz <= mapped - ph.p_offset)
+			n = id_in_notes(start + ph.p_offset, ph.p_filesz, ret);
 	}
 	return n >= 8 ? n : 0;
 }

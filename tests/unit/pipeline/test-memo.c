@@ -60,7 +60,7 @@ static void poke(off_t at, char xor)
 	char c = 0;
 
 	ASSERT_TRUE(fd >= 0 && pread(fd, &c, 1, at) == 1);
-	c ^= xor;
+	c = (char)(c ^ xor);
 	ASSERT_TRUE(pwrite(fd, &c, 1, at) == 1);
 	(void)close(fd);
 }
