@@ -132,12 +132,13 @@ int bawn_send_fds(int sock, const void *data, size_t len, const int *fds, size_t
 	} c = {.hdr = {.cmsg_len = CMSG_LEN(sizeof(int) * n),
 		       .cmsg_level = SOL_SOCKET,
 		       .cmsg_type = SCM_RIGHTS}};
-	struct iovec iov = {.iov_base = (void *)(uintptr_t)data, .iov_len = len};
+	struct iovec iov = {.iov_len = len};
 	struct msghdr mh = {.msg_iov = &iov, .msg_iovlen = 1};
 	ssize_t sent;
 
 	if (n > BAWN_SEND_FDS_MAX)
 		return -E2BIG;
+	memcpy(&iov.iov_base, &data, sizeof(data)); /* sendmsg() does not write to it */
 	if (n) {
 		mh.msg_control = c.buf;
 		mh.msg_controllen = CMSG_SPACE(sizeof(int) * n);

@@ -167,7 +167,7 @@ static void report(struct cli *cli, const struct bawn_hook_change *c, const char
 static int install(struct cli *cli, struct bawn_error *err)
 {
 	struct bawn_hook_change change;
-	const char *agent, *path, *command;
+	const char *agent = NULL, *path = NULL, *command;
 	int r = check_agent(cli, &agent, err);
 
 	if (r >= 0)
@@ -188,7 +188,7 @@ static int install(struct cli *cli, struct bawn_error *err)
 static int uninstall(struct cli *cli, struct bawn_error *err)
 {
 	struct bawn_hook_change change;
-	const char *agent, *path;
+	const char *agent = NULL, *path = NULL;
 	int r = check_agent(cli, &agent, err);
 
 	if (r >= 0)

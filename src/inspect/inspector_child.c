@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -174,8 +173,12 @@ static void on_stream(struct child *c, struct bawn_arena *a, size_t len, struct 
 	else
 		w->status = bawn_stream_new(c->policy, &o, &c->stream, &w->error);
 	/* it knows them by now in a form of its own */
-	for (const char *const *v = o.secrets; v && *v; v++)
-		explicit_bzero((char *)(uintptr_t)*v, strlen(*v));
+	for (const char *const *v = o.secrets; v && *v; v++) {
+		char *own; /* in the arena of this request */
+
+		memcpy(&own, v, sizeof(own));
+		explicit_bzero(own, strlen(own));
+	}
 	explicit_bzero(c->body, len);
 }
 

@@ -34,7 +34,10 @@ struct bawn_granted {
 /* Copies for what enters the sandbox lie in the arena, which outlives the run. */
 static void forget_copy(const char *text)
 {
-	explicit_bzero((char *)(uintptr_t)text, strlen(text));
+	char *own;
+
+	memcpy(&own, &text, sizeof(own));
+	explicit_bzero(own, strlen(own));
 }
 
 struct bawn_granted *bawn_granted_free(struct bawn_granted *g)
