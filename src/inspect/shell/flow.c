@@ -382,6 +382,24 @@ static const char *const upload_options =
 	"|-d|--data|--data-binary|--data-raw|--data-urlencode|--data-ascii|-F|--form|-T|"
 	"--upload-file|--json|--form-string|--post-data|--post-file|--body-data|--body-file|";
 
+/* http://USER.HOST.example.com/, ?u=USER&h=HOST: an address that says who is here. One name alone
+ * is how one's own machines are called. */
+static bool announces(const struct sh_word *w)
+{
+	const char *p = strstr(w->text, "://"), *end;
+	size_t name = 0, all = 0;
+	bool who = w->from && sh_is(w->from, "|whoami|id|");
+
+	if (!p || !(w->taint & SH_HOST))
+		return false;
+	end = p + 3 + strcspn(p + 3, "/?");
+	for (p = strstr(p, "$()"); p; p = strstr(p + 3, "$()")) {
+		name += p < end;
+		all++;
+	}
+	return name > 1 || (who && (name || all > 1));
+}
+
 static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
@@ -419,6 +437,7 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 				false);
 		} else if (w->taint & (SH_SECRET | SH_ENV | SH_HOST | SH_HARD)) {
 			take_word(s, l, w, false);
+			l->lookup = l->lookup || announces(w);
 		}
 	}
 	for (size_t i = 1; !l->host && i < c->args.n; i++) {
