@@ -16,7 +16,7 @@ static int found(struct sh *s, const struct sh_command *c, const char *rule, con
 		.category = category,
 		.means = means,
 		.level = BAWN_SEV_HIGH,
-		.confidence = s->script ? conf * 0.6 : conf,
+		.confidence = conf,
 	};
 
 	return sh_report(s, c, &f);
@@ -80,10 +80,10 @@ static int vet_sealed(struct sh *s, const struct sh_command *c)
 		if (sh_is(c->args.v[i].text, "|-d|-D|--decode|-r|"))
 			return 0;
 	}
-	return (taint & SH_SEALED)
-		       ? found(s, c, "command.stage-sealed", "collection",
-				 "makes a sealed archive ready to be sent as text", 0.33)
-		       : 0;
+	return (taint & SH_SEALED) ? found(s, c, "command.stage-sealed", "collection",
+					     "makes a sealed archive ready to be sent as text",
+					     s->script ? 0.2 : 0.33)
+				   : 0;
 }
 
 static bool accounts(const char *word)
@@ -111,9 +111,10 @@ static int vet_accounts(struct sh *s, const struct sh_command *c)
 	}
 	for (size_t i = 0; !strcmp(p, "cat") && c->args.n == 2 && i < c->redirs.n; i++)
 		away = away || (c->redirs.v[i].kind == SH_OUT && set_aside(c->redirs.v[i].path));
-	return whole && away ? found(s, c, "command.stage-accounts", "collection",
-				       "puts the accounts of this machine aside", 0.31)
-			     : 0;
+	return whole && away
+		       ? found(s, c, "command.stage-accounts", "collection",
+				 "puts the accounts of this machine aside", s->script ? 0.2 : 0.31)
+		       : 0;
 }
 
 /* It is given a password in its words. */
@@ -166,6 +167,25 @@ static int vet_guess(struct sh *s, const struct sh_command *c)
 	return 0;
 }
 
+/* A shell history, the traffic or the environment of others that is searched for passwords. */
+static int vet_search(struct sh *s, const struct sh_command *c)
+{
+	static const char *const words[] = {"pass", "secret", "token", "key", "authorization"};
+
+	if (!sh_is(c->args.v[0].text, "|grep|egrep|rg|awk|") ||
+		!(c->in.taint & (SH_SECRET | SH_ENV)) || !c->in.from)
+		return 0;
+	if (!strstr(c->in.from, "history") && !strstr(c->in.from, "environ") &&
+		!sh_is(c->in.from, "|ps|tcpdump|tshark|ngrep|"))
+		return 0;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcasestr(c->line, words[i]))
+			return found(s, c, "command.credential-hunt", "credential-access",
+				"searches what others typed, sent or started for secrets", 0.36);
+	}
+	return 0;
+}
+
 int sh_vet_collect(struct sh *s, const struct sh_command *c)
 {
 	int rc = vet_serve(s, c);
@@ -176,5 +196,7 @@ int sh_vet_collect(struct sh *s, const struct sh_command *c)
 		rc = vet_accounts(s, c);
 	if (rc == 0)
 		rc = vet_guess(s, c);
+	if (rc == 0)
+		rc = vet_search(s, c);
 	return rc;
 }

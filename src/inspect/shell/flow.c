@@ -285,25 +285,6 @@ static int vet_stage(struct sh *s, const struct sh_command *c)
 		"puts secrets of others together in one place", s->script ? x * 0.5 : x);
 }
 
-/* A shell history, the traffic or the environment of others that is searched for passwords. */
-static int vet_search(struct sh *s, const struct sh_command *c)
-{
-	static const char *const words[] = {"pass", "secret", "token", "key", "authorization"};
-
-	if (!sh_is(c->args.v[0].text, "|grep|egrep|rg|awk|") ||
-		!(c->in.taint & (SH_SECRET | SH_ENV)) || !c->in.from)
-		return 0;
-	if (!strstr(c->in.from, "history") && !strstr(c->in.from, "environ") &&
-		!sh_is(c->in.from, "|ps|tcpdump|tshark|ngrep|"))
-		return 0;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcasestr(c->line, words[i]))
-			return found(s, c, "command.credential-hunt", "credential-access",
-				"searches what others typed, sent or started for secrets", 0.36);
-	}
-	return 0;
-}
-
 /* The file that is run: the program, or the script of a shell when that is hidden. */
 static const char *script_of(const struct sh_command *c)
 {
@@ -382,6 +363,32 @@ static const char *const upload_options =
 	"|-d|--data|--data-binary|--data-raw|--data-urlencode|--data-ascii|-F|--form|-T|"
 	"--upload-file|--json|--form-string|--post-data|--post-file|--body-data|--body-file|";
 
+/* A token in a header is how services are used; the whole environment is not. */
+static void take_header(struct leak *l, const struct sh_word *w)
+{
+	bool whole = w->from && w->from[0] != '$' && (w->taint & SH_ENV);
+
+	take(l, w->taint & ~(SH_NET | SH_DECODED | SH_HOST | (whole ? 0 : SH_ENV)), w->from);
+}
+
+/* http://USER.HOST.example.com/, ?u=USER&h=HOST: an address that says who is here. One name alone
+ * is how one's own machines are called. */
+static bool announces(const struct sh_word *w)
+{
+	const char *p = strstr(w->text, "://"), *end;
+	size_t name = 0, all = 0;
+	bool who = w->from && sh_is(w->from, "|whoami|id|");
+
+	if (!p || !(w->taint & SH_HOST))
+		return false;
+	end = p + 3 + strcspn(p + 3, "/?");
+	for (p = strstr(p, "$()"); p; p = strstr(p + 3, "$()")) {
+		name += p < end;
+		all++;
+	}
+	return name > 1 || (who && (name || all > 1));
+}
+
 static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
@@ -409,16 +416,10 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 				(end - w->text == 1 || end[-2] == '@' || end[-2] == '='))
 				take_input(l, c);
 		} else if (head) {
-			/* a token in a header is how services are used */
-			bool whole = w->from && w->from[0] != '$' && (w->taint & SH_ENV);
-
-			take_word(s, l,
-				&(struct sh_word){.text = "",
-					.taint = w->taint & ~(whole ? SH_HOST : SH_ENV | SH_HOST),
-					.from = w->from},
-				false);
+			take_header(l, w);
 		} else if (w->taint & (SH_SECRET | SH_ENV | SH_HOST | SH_HARD)) {
 			take_word(s, l, w, false);
+			l->lookup = l->lookup || announces(w);
 		}
 	}
 	for (size_t i = 1; !l->host && i < c->args.n; i++) {
@@ -773,8 +774,6 @@ int sh_vet_flow(struct sh *s, const struct sh_command *c)
 		rc = vet_stage(s, c);
 	if (rc == 0)
 		rc = vet_unpack(s, c);
-	if (rc == 0)
-		rc = vet_search(s, c);
 	if (rc == 0)
 		rc = vet_place(s, c);
 	if (rc == 0)

@@ -65,7 +65,8 @@ static int aftermath(struct sh *s, const struct sh_norm *n)
 		rc = say(s, "command.too-many",
 			"more commands in one line than anybody reads; split it into smaller steps",
 			0.35);
-	if (rc == 0 && s->broken && !s->script)
+	if (rc == 0 && !s->script &&
+		(s->broken || !strncmp(n->text, "import ", 7) || !strncmp(n->text, "from ", 5)))
 		rc = sh_vet_fact(s, &none, "@raw",
 			n->len > RAW_MAX ? bawn_arena_strndup(s->a, n->text, RAW_MAX) : n->text);
 	if (rc == 0 && (s->broken || (s->refused && strict)) && !s->script)
