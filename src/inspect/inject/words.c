@@ -356,7 +356,8 @@ static inline __attribute__((always_inline)) void find_words(
 		w->two = two;
 		/* where a word that has begun before is marked does not matter: see below */
 		w->marks = bit(m[(start / 64 - first) % INJECT_BLOCKS].begins, start) * M_BEGINS |
-			   bit(m[end / 64 - first].odd, end) * M_ODD;
+			   bit(m[end / 64 - first].odd, end) * M_ODD |
+			   (t->text[start - !!start] == '+') * M_ODD; /* may be a number to call */
 	}
 }
 

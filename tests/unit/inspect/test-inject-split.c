@@ -223,7 +223,7 @@ TEST(blocks_do_not_show)
 {
 	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
 	struct bawn_buf b = {0};
-	struct inject_sentences first;
+	struct inject_sentences first = {0};
 	struct inject_text t;
 
 	put_long(&b);
