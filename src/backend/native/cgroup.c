@@ -36,6 +36,7 @@
 #define FREE_MS       5000
 #define SWEEP_MS      20
 #define PIDS_LOOK_MS  100
+#define MAKE_TRIES    64 /* each waits a millisecond longer: two seconds in all */
 #define SWEEP_ENTRIES 64
 /* Our init is in the group as well and is not the command's. */
 #define OWN_PROCESSES 1u
@@ -213,14 +214,14 @@ static uint32_t set_limits(struct bawn_cgroup *cg, struct group *g, const struct
 
 /*
  * A sweeper may take a new group for an old one in the moment before it is locked. It removes it at
- * once, so another attempt a little later works. Not a lock that waits: anybody who can see the
- * directory could hold it.
+ * once, so another attempt a little later works, or much later where it does not get to run. Not a
+ * lock that waits: anybody who can see the directory could hold it.
  */
 static int make_group(const struct bawn_cgroup *cg, struct group *g)
 {
 	int r = -EAGAIN;
 
-	for (long i = 0; i < 8; i++) {
+	for (long i = 0; i < MAKE_TRIES; i++) {
 		const struct timespec ts = {.tv_nsec = i * 1000000};
 
 		if (i)
