@@ -4,11 +4,12 @@
 
 Train the model of the injection detector: a small network over the sentences that the detector itself would score
 (PROGRAM prints their features, inject-fit next to it fits). Only whole texts are labelled, so a positive text teaches through its best sentence
-(multiple-instance learning, a few rounds). Figures and thresholds come from leave-one-source-out runs alone; the weights
+(multiple-instance learning, a few rounds); of our own texts it is known where the payload stands. Figures and thresholds come from leave-one-source-out runs alone; the weights
 that are written are then trained on everything. Needs numpy. Deterministic.
 
 --own names texts written for this purpose (see tools/train/inject-own.txt), --grammar a grammar that makes more of them
-(inject-grammar.txt). The former are left out as a whole, too: one author's texts are judged by what was learned from others."""
+(inject-grammar.txt). The former are left out as a whole, too: one author's texts are judged by what was learned from others.
+--kinds leaves out one kind of them after the other as well, and tells how much of it is found by what was learned from the rest."""
 import argparse
 import collections
 import gzip
@@ -26,7 +27,7 @@ CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 384
 COUNT = MIX + 2 * 864
 HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 1e-2, 0.1, (1,)
 DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
-GATE_LOSS = 0.005  # of the sentences that matter
+GATE_LOSS = 0.003  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
 OWN_AGAINST = 3.0  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
 PRIOR = 0.7  # how much of what is expected beforehand is believed
@@ -55,7 +56,7 @@ SHAPE_PRIOR = {
 STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
-BUDGET = {"natural": 0.008, "agent_doc": 0.010, "security_doc": 0.045}
+BUDGET = {"natural": 0.010, "agent_doc": 0.013, "security_doc": 0.045}
 
 
 def prior(names):
