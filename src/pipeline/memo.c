@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -120,15 +121,12 @@ static off_t slot_of(const unsigned char hash[BAWN_MEMO_HASH])
 }
 
 /* Ours alone, and nowhere that another machine writes. */
-static bool is_ours(int fd, off_t *ret_size)
+static bool is_ours(int fd)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) < 0)
-		return false;
-	*ret_size = st.st_size;
-	return S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 077) &&
-	       st.st_nlink == 1 && bawn_fd_is_local(fd);
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & 077) && st.st_nlink == 1 && bawn_fd_is_local(fd);
 }
 
 static bool read_head(struct bawn_memo *m)
@@ -136,7 +134,7 @@ static bool read_head(struct bawn_memo *m)
 	unsigned char sum[BAWN_MEMO_HASH];
 	struct head h;
 
-	if (pread(m->fd, &h, sizeof(h), 0) != sizeof(h) ||
+	if (lseek(m->fd, 0, SEEK_END) != FILE_SIZE || pread(m->fd, &h, sizeof(h), 0) != sizeof(h) ||
 		memcmp(h.magic, magic, sizeof(magic)) != 0)
 		return false;
 	bawn_sha256(&h, offsetof(struct head, sum), sum);
@@ -144,11 +142,16 @@ static bool read_head(struct bawn_memo *m)
 	return memcmp(sum, h.sum, sizeof(sum)) == 0;
 }
 
-/* A new key makes whatever stands in the slots worthless. */
+/* A new key makes whatever stands in the slots worthless. Only one at a time may find that there is
+ * none: else one that was late would undo what others have noted meanwhile. */
 static bool write_head(struct bawn_memo *m)
 {
 	struct head h = {0};
 
+	if (flock(m->fd, LOCK_EX | LOCK_NB) < 0)
+		return false;
+	if (read_head(m))
+		return true;
 	memcpy(h.magic, magic, sizeof(magic));
 	if (getrandom(h.key, sizeof(h.key), GRND_NONBLOCK) != sizeof(h.key))
 		return false;
@@ -184,7 +187,6 @@ bool bawn_memo_ask(struct bawn_memo *m, const char *path, const struct bawn_poli
 	const struct bawn_subject *sub)
 {
 	unsigned char hash[BAWN_MEMO_HASH], slot[BAWN_MEMO_HASH];
-	off_t size = 0;
 
 	*m = (struct bawn_memo){.fd = -1, .policy = p, .subject = sub};
 	if (!path || sub->len > TEXT_MAX)
@@ -194,12 +196,12 @@ bool bawn_memo_ask(struct bawn_memo *m, const char *path, const struct bawn_poli
 		m->path = errno == ENOENT ? path : NULL;
 		return false;
 	}
-	if (!is_ours(m->fd, &size)) {
+	if (!is_ours(m->fd)) {
 		bawn_memo_done(m);
 		return false;
 	}
 	m->path = path;
-	m->keyed = size == FILE_SIZE && read_head(m);
+	m->keyed = read_head(m);
 	return m->keyed && make_hash(m, hash) == 0 &&
 	       pread(m->fd, slot, sizeof(slot), slot_of(hash)) == sizeof(slot) &&
 	       memcmp(slot, hash, sizeof(hash)) == 0;
@@ -208,12 +210,10 @@ bool bawn_memo_ask(struct bawn_memo *m, const char *path, const struct bawn_poli
 /* It was not there when it was asked, and was made meanwhile. */
 static bool open_late(struct bawn_memo *m)
 {
-	off_t size = 0;
-
 	m->fd = open_memo(m->path, 0);
-	if (m->fd < 0 || !is_ours(m->fd, &size))
+	if (m->fd < 0 || !is_ours(m->fd))
 		return false;
-	m->keyed = size == FILE_SIZE && read_head(m);
+	m->keyed = read_head(m);
 	return true;
 }
 
