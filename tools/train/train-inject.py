@@ -56,7 +56,7 @@ SHAPE_PRIOR = {
 STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
-BUDGET = {"natural": 0.010, "agent_doc": 0.013, "security_doc": 0.045}
+BUDGET = {"natural": 0.008, "agent_doc": 0.013, "security_doc": 0.045}
 
 
 def prior(names):
