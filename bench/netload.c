@@ -3,13 +3,19 @@
  * Client and server for bench/egress.py: one process each, epoll, so that what is measured is what
  * stands between them.
  *
- *   netload serve ADDR PORT              answers requests; what connects to PORT+1 gets bytes, what
- *                                        connects to PORT+2 may send bytes and gets one at their
- * end netload http ADDR PORT TARGET CONNS SECONDS KEEP [AUTH] requests for TARGET one after the
- * other on CONNS connections; prints "requests/s median-us p99-us failed" netload bulk|pour ADDR
- * PORT TARGET BYTES [AUTH] reads or sends BYTES through CONNECT TARGET ("-": directly); prints
- * "MiB/s" netload hold ADDR PORT N             opens N connections, says so, waits for its input to
- * end
+ *   netload serve ADDR PORT
+ *       answers requests; what connects to PORT+1 gets bytes, what connects to PORT+2 may send
+ * bytes and gets one at their end
+ *
+ *   netload http ADDR PORT TARGET CONNS SECONDS KEEP [AUTH]
+ *       requests for TARGET one after the other on CONNS connections; prints "requests/s median-us
+ *       p99-us failed"
+ *
+ *   netload bulk|pour ADDR PORT TARGET BYTES [AUTH]
+ *       reads or sends BYTES through CONNECT TARGET ("-": directly); prints "MiB/s"
+ *
+ *   netload hold ADDR PORT N
+ *       opens N connections, says so, waits for its input to end
  */
 #include <errno.h>
 #include <fcntl.h>
