@@ -54,7 +54,7 @@ train: build ## train the injection model on DATA/inject.jsonl.gz (needs numpy)
 	ninja -C $(B) --quiet tools/train/inject-features tools/train/inject-fit
 	tools/train/train-inject.py --data $(DATA)/inject.jsonl.gz --own tools/train/inject-own.txt --grammar tools/train/inject-grammar.txt \
 	  --features $(B)/tools/train/inject-features \
-	  --shapes src/inspect/inject/features.c --lexicon $(B)/src/inspect/inject-lexicon.h --out src/inspect/inject/weights.h
+	  --shapes src/inspect/inject/shapes.h --lexicon $(B)/src/inspect/inject-lexicon.h --out src/inspect/inject/weights.h
 format: ## rewrite sources with clang-format
 	clang-format -i $(SRC)
 format-check: ## fail if clang-format would change anything

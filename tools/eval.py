@@ -216,7 +216,7 @@ def left_out(build, data):
     r = subprocess.run([sys.executable, str(root / "train/train-inject.py"), "--data", str(file), "--features",
                         str(build / "tools/train/inject-features"), "--own", str(root / "train/inject-own.txt"),
                         "--grammar", str(root / "train/inject-grammar.txt"), "--shapes",
-                        str(root.parent / "src/inspect/inject/features.c"), "--lexicon", str(build / "src/inspect/inject-lexicon.h"),
+                        str(root.parent / "src/inspect/inject/shapes.h"), "--lexicon", str(build / "src/inspect/inject-lexicon.h"),
                         "--scores", str(scores)], stdout=subprocess.PIPE, check=True, text=True)
     mark = float(re.search(r"together; suspicious \(0\), malicious \(([-0-9.]+)\)", r.stdout)[1])
     got = dict(line.split("\t") for line in scores.read_text().splitlines())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""train-inject.py --data inject.jsonl[.gz] --features PROGRAM --shapes features.c --lexicon inject-lexicon.h
+"""train-inject.py --data inject.jsonl[.gz] --features PROGRAM --shapes shapes.h --lexicon inject-lexicon.h
                 [--own FILE] [--grammar FILE] [--out weights.h] [--scores FILE]
 
 Train the model of the injection detector: a small network over the sentences that the detector itself would score
@@ -73,14 +73,14 @@ def prior(names):
     return w
 
 
-def read_names(features_c, lexicon_h):
+def read_names(shapes_h, lexicon_h):
     """Numbers of the shapes and classes, from the sources that define them."""
     names, n = {}, 0
     for line in open(lexicon_h, encoding="utf-8"):
         m = re.match(r"#define (LEX_[A-Z0-9]+) (\d+)u", line)
         if m:
             names[m[1]] = int(m[2])
-    text = open(features_c, encoding="utf-8").read()
+    text = open(shapes_h, encoding="utf-8").read()
     text = re.sub(r"/\*.*?\*/", "", text[text.index("enum shape {") + 12:text.index("S_COUNT,")], flags=re.S)
     names["PLACE_COUNT"] = names["HARM_COUNT"] = 10
     for item in text.split(","):
@@ -501,7 +501,7 @@ def main():
     a.add_argument("--features", required=True)
     a.add_argument("--own")
     a.add_argument("--grammar")
-    a.add_argument("--shapes", required=True, help="features.c")
+    a.add_argument("--shapes", required=True, help="shapes.h")
     a.add_argument("--lexicon", required=True, help="the generated inject-lexicon.h")
     a.add_argument("--out")
     a.add_argument("--scores")
