@@ -11,7 +11,7 @@
 #define SCORE_SUSPICIOUS 2.1000
 #define SCORE_MALICIOUS 2.8000
 
-#define GATE_MIN 17
+#define GATE_MIN 21
 #define GATE_COMMAND 9
 #define GATE_NEAR_MOST 346
 
