@@ -19,8 +19,8 @@
 
 #include "load.h"
 
-#define WAIT_US 20000000 /* for the first answer: fifty handshakes take a while on a busy machine \
-			  */
+/* for the first answer: fifty handshakes take a while on a busy machine */
+#define WAIT_US 20000000
 
 struct conn {
 	int fd;

@@ -538,11 +538,18 @@ def _(t):
     t.bawn("true", env=env, refused=True)
     log = t.ws + "/state/bawn/audit.jsonl"
     memo = t.ws + "/state/bawn/judged"
-    for act in (["write", memo], ["trunc", memo], ["unlink", memo], ["rename", memo, t.ws + "/m2"], ["write", log], ["trunc", log], ["unlink", log], ["rename", t.ws + "/state/bawn", t.ws + "/s2"],
-                ["rename", t.ws + "/state", t.ws + "/s3"], ["write", log + ".head"],
+    for act in (["write", memo], ["trunc", memo], ["unlink", memo], ["rename", memo, t.ws + "/m2"],
+                ["write", log], ["trunc", log], ["unlink", log], ["write", log + ".head"],
+                ["rename", t.ws + "/state/bawn", t.ws + "/s2"], ["rename", t.ws + "/state", t.ws + "/s3"],
                 ["create", t.ws + "/config/bawn/policy.yaml"]):
+        before = set(os.listdir(t.ws + "/state/bawn"))
         r = t.bawn(act, env=env, refused=True)
-        if r.code != 125 and r.what not in PATH:
+        stays = os.path.isdir(t.ws + "/state/bawn") and before <= set(os.listdir(t.ws + "/state/bawn"))
+        taken = [p for p in ("/m2", "/s2/audit.jsonl", "/s2/judged", "/s3/bawn/audit.jsonl", "/s3/bawn/judged",
+                             "/config/bawn/policy.yaml") if os.path.lexists(t.ws + p)]
+        for p in ("/m2", "/s2", "/s3"):
+            t.gone(t.ws + p)
+        if not stays or taken or (r.code != 125 and r.what not in PATH and not t.undone(r, False)):
             raise Fail(f"{t.say(act)}: {r}")
 
 
