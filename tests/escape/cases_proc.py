@@ -264,7 +264,9 @@ def containers(t):
         else:
             known += [c["Id"], (c.get("GraphDriver") or {}).get("Data", {}).get("MergedDir"), (c.get("NetworkSettings") or {}).get("SandboxKey")]
     own = (os.path.dirname(t.env().get("DOCKER_HOST", "")[len("unix://"):]),) if t.tier == "docker" else ("/containers/", "/run/netns/")
-    return made, lambda m: any(k in m for k in known if k) or (ENGINES.search(m) and not any(o in m for o in own))
+    # podman's whole storage is a mount of its own from its first use on, whoever's that is
+    return made, lambda m: (any(k in m for k in known if k) or m.split()[0].endswith("/containers/storage/overlay")
+                            or (ENGINES.search(m) and not any(o in m for o in own)))
 
 
 @case(34, "bawn killed at any instant leaves nothing", "proc", slow=True)
