@@ -47,11 +47,15 @@ def contenders(bench, place, peers):
     """(name, command, slow)"""
     bawn = bench.bawn
     bwrap = bwrap_command(bench, place)
+    anew = place.top / "anew.yaml"
+    anew.write_text("detection: {memo: false}\n", encoding="ascii")
+    anew.chmod(0o644)
     rows = [("bare exec", [TRUE], False),
             ("unshare, 6 namespaces", [shutil.which("unshare"), *UNSHARE, TRUE], False),
             ("bwrap --unshare-all, same binds", bwrap, False),
             ("floor: a minimal C program, same binds", [str(bench.bin / "floor"), *bwrap[1:]], False),
             ("**bawn run**", [bawn, "run", "--", TRUE], False),
+            ("bawn run, command inspected anew", [bawn, "run", "--policy", str(anew), "--", TRUE], False),
             ("bawn run --net allowlist", [bawn, "run", "--net", "allowlist", "--allow-host", "*.example.org", "--", TRUE],
              False),
             ("bawn run --backend landlock", [bawn, "run", "--backend", "landlock", "--", TRUE], False)]
@@ -114,7 +118,8 @@ def table(bench, place, who, peers, notes):
 def measure(bench):
     s = Section("Start-up", "A command that does nothing (`/bin/true`), started with posix_spawn and "
                 "waited for; all contenders once per round, round after round. bawn as it is by "
-                "default: namespaces, Landlock, seccomp, path broker, limits, audit. bwrap gets the "
+                "default: namespaces, Landlock, seccomp, path broker, limits, audit, and a command that it has inspected "
+                "before (`detection.memo`); inspected anew each time in a row of its own. bwrap gets the "
                 "binds of bawn's own plan (`bawn explain --json`), but hides nothing inside them, "
                 "filters no system calls, sets no limits and keeps no record. The floor (`bench/floor.c`) makes "
                 "the same namespaces and binds, a Landlock domain and a filter of four instructions, and "

@@ -219,7 +219,7 @@ def left_out(build, data):
                         str(root.parent / "src/inspect/inject/shapes.h"), "--lexicon", str(build / "src/inspect/inject-lexicon.h"),
                         "--scores", str(scores)], stdout=subprocess.PIPE, check=True, text=True)
     mark = float(re.search(r"together; suspicious \(0\), malicious \(([-0-9.]+)\)", r.stdout)[1])
-    got = dict(line.split("\t") for line in scores.read_text().splitlines())
+    got = dict(line.split("\t")[:2] for line in scores.read_text().splitlines())
     # to the scale of a confidence, for the same tables
     to = lambda x: MALICIOUS if x >= mark else SUSPICIOUS if x >= 0 else 0.0
     found = [to(float(got[d["id"]])) for d in rows]
