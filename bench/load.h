@@ -12,7 +12,9 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #define EVENTS   256
 #define SAMPLES  (1 << 20)
@@ -41,6 +43,18 @@ static inline struct sockaddr_in address(const char *host, const char *port, int
 	if (inet_pton(AF_INET, host, &a.sin_addr) != 1)
 		fail(host);
 	return a;
+}
+
+/* On its way to being connected. */
+static inline int dial_async(const struct sockaddr_in *to)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int one = 1;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (connect(fd, (const struct sockaddr *)to, sizeof(*to)) < 0 && errno != EINPROGRESS)
+		fail("connect");
+	return fd;
 }
 
 static inline void watch_fd(int ep, int fd, void *what_for, uint32_t what)

@@ -167,14 +167,9 @@ struct load {
 
 static void begin(struct load *l, struct conn *c)
 {
-	int one = 1;
-
-	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	(void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	c->got = 0;
 	c->started = now_us();
-	if (connect(c->fd, (struct sockaddr *)&l->to, sizeof(l->to)) < 0 && errno != EINPROGRESS)
-		fail("connect");
+	c->fd = dial_async(&l->to);
 	c->connecting = true;
 	watch(l->ep, c, EPOLLOUT);
 }

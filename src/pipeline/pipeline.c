@@ -95,12 +95,13 @@ static int open_audit(struct bawn_run *x)
 	if (e < 0)
 		return e;
 	x->r->audit_path = bawn_arena_strdup(x->a, bawn_audit_path(x->audit));
-	x->own[0] = x->r->audit_path;
-	x->own[1] = bawn_arena_printf(x->a, "%s.head", bawn_audit_path(x->audit));
-	x->own[2] = bawn_memo_path(x->a);
-	if (x->own[2])
-		bawn_memo_make(x->own[2]);
-	return x->own[0] && x->own[1]
+	x->own[0] = (struct bawn_plan_own){x->r->audit_path, "audit log"};
+	x->own[1] = (struct bawn_plan_own){
+		bawn_arena_printf(x->a, "%s.head", bawn_audit_path(x->audit)), "audit log"};
+	x->own[2] = (struct bawn_plan_own){bawn_memo_path(x->a), "memo"};
+	if (x->own[2].path)
+		bawn_memo_make(x->own[2].path);
+	return x->own[0].path && x->own[1].path
 		       ? 0
 		       : bawn_fail(&x->r->error, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 }

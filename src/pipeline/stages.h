@@ -20,7 +20,7 @@ struct bawn_run {
 	struct bawn_instance *instance;
 	struct bawn_door *door;
 	struct bawn_stdio stdio;
-	const char *own[4]; /* the audit log, its head, the memo */
+	struct bawn_plan_own own[4]; /* the audit log, its head, the memo */
 	struct bawn_granted *granted;
 	const char *const *vault; /* files that no run can read */
 	const char *authorities;  /* with a door that knows secrets */

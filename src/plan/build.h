@@ -16,12 +16,12 @@ struct plan_builder {
 	size_t mounts_cap, guards_cap;
 	struct bawn_strlist protect, deny, no_exec, writable;
 	struct bawn_git git;
-	const char *const *own;   /* further files that must not change */
-	const char *const *vault; /* nor be read */
-	const char *authorities;  /* PEM or NULL */
-	const char *ca_file;      /* where it is inside; NULL without */
-	const char *backend;      /* its name */
-	const char *home;         /* as the command sees it */
+	const struct bawn_plan_own *own; /* further files that must not change */
+	const char *const *vault;        /* nor be read */
+	const char *authorities;         /* PEM or NULL */
+	const char *ca_file;             /* where it is inside; NULL without */
+	const char *backend;             /* its name */
+	const char *home;                /* as the command sees it */
 	bool workspace_writable;
 	bool ours;          /* what is being protected is released by no grant */
 	enum bawn_layer by; /* who protects it: no weaker layer's grant releases it */

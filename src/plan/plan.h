@@ -164,15 +164,19 @@ struct bawn_plan {
 	const char *note; /* a remark for the user, or NULL */
 };
 
+/* A file of ours that the command must not change, and what it is. */
+struct bawn_plan_own {
+	const char *path, *what;
+};
+
 struct bawn_plan_options {
 	const char *backend; /* its name, which the command finds in BAWN_SANDBOX */
 	enum bawn_tier tier;
 	enum bawn_image_kind image;
 	const char *box, *box_dir; /* as in bawn_backend_options */
 	bool pty;
-	const char *const
-		*own; /* files of ours that the command must not change; NULL-terminated or NULL */
-	const char *const *vault; /* and those that it must not even read: the same */
+	const struct bawn_plan_own *own; /* up to one without a path, or NULL */
+	const char *const *vault;        /* and those that it must not even read: the same */
 	const struct bawn_plan_secret *secrets;
 	size_t n_secrets;
 	const char *authorities; /* PEM: who vouches for hosts, the door's among them. NULL without

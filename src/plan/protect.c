@@ -322,8 +322,8 @@ static int protect_ours(struct plan_builder *b, struct bawn_error *err)
 	b->ours = true;
 	for (const char *const *v = b->vault; r == 0 && v && *v; v++)
 		r = protect_one(b, *v, "vault", err);
-	for (const char *const *v = b->own; r == 0 && v && *v; v++)
-		r = protect_one(b, *v, v - b->own < 2 ? "audit log" : "memo", err);
+	for (const struct bawn_plan_own *o = b->own; r == 0 && o && o->path; o++)
+		r = protect_one(b, o->path, o->what, err);
 	if (r == 0)
 		r = protect_programs(b, err);
 	b->ours = false;

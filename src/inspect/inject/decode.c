@@ -8,24 +8,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/digit.h"
 #include "inspect/inject/inject.h"
 
 #define PROBE      24 /* decoded bytes that have to be readable before the rest is decoded */
 #define TEXT_LEAST 12 /* decoded bytes that can say something */
 #define LINE_REACH 1024
-
-static int value64(unsigned char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	if (c == '+' || c == '-')
-		return 62;
-	return c == '/' || c == '_' ? 63 : -1;
-}
 
 static bool readable(unsigned char c)
 {
@@ -55,7 +43,7 @@ static size_t decode64(const char *p, size_t n, char *out, size_t max)
 	size_t o = 0;
 
 	for (size_t i = 0; i < n && o < max; i++) {
-		int v = value64((unsigned char)p[i]);
+		int v = bawn_digit64(p[i]);
 
 		if (v < 0)
 			continue;
@@ -88,7 +76,7 @@ static size_t decode16(const char *p, size_t n, char *out, size_t max)
 
 static bool of64(char c)
 {
-	return value64((unsigned char)c) >= 0;
+	return bawn_digit64(c) >= 0;
 }
 
 static bool of16(char c)

@@ -8,20 +8,6 @@
 
 #include "inspect/shell/shell.h"
 
-static int found(struct sh *s, const struct sh_command *c, const char *rule, const char *category,
-	const char *means, double conf)
-{
-	struct sh_found f = {
-		.rule = rule,
-		.category = category,
-		.means = means,
-		.level = BAWN_SEV_HIGH,
-		.confidence = conf,
-	};
-
-	return sh_report(s, c, &f);
-}
-
 static bool serves(const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
@@ -80,7 +66,7 @@ static int vet_sealed(struct sh *s, const struct sh_command *c)
 		if (sh_is(c->args.v[i].text, "|-d|-D|--decode|-r|"))
 			return 0;
 	}
-	return (taint & SH_SEALED) ? found(s, c, "command.stage-sealed", "collection",
+	return (taint & SH_SEALED) ? sh_found(s, c, "command.stage-sealed", "collection",
 					     "makes a sealed archive ready to be sent as text",
 					     s->script ? 0.2 : 0.33)
 				   : 0;
@@ -112,7 +98,7 @@ static int vet_accounts(struct sh *s, const struct sh_command *c)
 	for (size_t i = 0; !strcmp(p, "cat") && c->args.n == 2 && i < c->redirs.n; i++)
 		away = away || (c->redirs.v[i].kind == SH_OUT && set_aside(c->redirs.v[i].path));
 	return whole && away
-		       ? found(s, c, "command.stage-accounts", "collection",
+		       ? sh_found(s, c, "command.stage-accounts", "collection",
 				 "puts the accounts of this machine aside", s->script ? 0.2 : 0.31)
 		       : 0;
 }
@@ -180,7 +166,7 @@ static int vet_search(struct sh *s, const struct sh_command *c)
 		return 0;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strcasestr(c->line, words[i]))
-			return found(s, c, "command.credential-hunt", "credential-access",
+			return sh_found(s, c, "command.credential-hunt", "credential-access",
 				"searches what others typed, sent or started for secrets", 0.36);
 	}
 	return 0;

@@ -8,20 +8,6 @@
 
 #include "inspect/shell/shell.h"
 
-static int found(struct sh *s, const struct sh_command *c, const char *rule, const char *category,
-	const char *means, double conf)
-{
-	struct sh_found f = {
-		.rule = rule,
-		.category = category,
-		.means = means,
-		.level = conf >= 0.7 ? BAWN_SEV_CRITICAL : BAWN_SEV_HIGH,
-		.confidence = conf,
-	};
-
-	return sh_report(s, c, &f);
-}
-
 static bool has_word(const struct sh_command *c, const char *list)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
@@ -123,7 +109,7 @@ static int report_read(struct sh *s, const struct sh_command *c, const struct re
 {
 	if (r->worst <= 0)
 		return 0;
-	return found(s, c, "command.read-secret", "credential-access",
+	return sh_found(s, c, "command.read-secret", "credential-access",
 		bawn_arena_printf(s->a, "reads %s", r->what),
 		s->script ? r->worst * 0.8 : r->worst);
 }
@@ -183,13 +169,13 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 	if (!any_of(code, net))
 		return 0;
 	if (x && ((x->taint & SH_HARD) || (double)x->read >= 0.3))
-		return found(s, c, "command.exfiltration", "exfiltration",
+		return sh_found(s, c, "command.exfiltration", "exfiltration",
 			"reads secrets and sends them to another machine", 0.85);
 	if (x && !strcmp(x->pattern, "/etc/passwd"))
-		return found(s, c, "command.exfiltration", "exfiltration",
+		return sh_found(s, c, "command.exfiltration", "exfiltration",
 			"sends the accounts of this machine to another one", 0.6);
 	if (any_of(code, all))
-		return found(s, c, "command.exfiltration", "exfiltration",
+		return sh_found(s, c, "command.exfiltration", "exfiltration",
 			"sends the environment to another machine", 0.75);
 	return 0;
 }
@@ -208,7 +194,7 @@ int sh_vet_code(struct sh *s, const struct sh_command *c, const char *code)
 	if (rc == 0)
 		rc = code_leak(s, c, code);
 	if (rc == 0 && strstr(code, "/etc/passwd") && any_of(code, packs))
-		rc = found(s, c, "command.stage-accounts", "collection",
+		rc = sh_found(s, c, "command.stage-accounts", "collection",
 			"packs the accounts of this machine", s->script ? 0.2 : 0.33);
 	return rc < 0 ? rc : sh_vet_fact(s, c, c->args.v[0].text, code);
 }
@@ -245,7 +231,7 @@ static int vet_unpack(struct sh *s, const struct sh_command *c)
 	if (!sh_is(c->args.v[0].text, "|tar|gtar|bsdtar|cpio|") || !(c->in.taint & SH_NET) ||
 		!host || sh_host_of(s, host, NULL) != SH_HOST_ODD)
 		return 0;
-	return found(s, c, "command.unpack-download", "execution",
+	return sh_found(s, c, "command.unpack-download", "execution",
 		"unpacks what a bare address sends", s->script ? 0.2 : 0.4);
 }
 
@@ -281,7 +267,7 @@ static int vet_stage(struct sh *s, const struct sh_command *c)
 		if (k && (k->taint & SH_HARD) && !(last && !pack) && !not_read(c, i))
 			x = pack ? 0.42 : 0.36;
 	}
-	return found(s, c, "command.stage-secrets", "collection",
+	return sh_found(s, c, "command.stage-secrets", "collection",
 		"puts secrets of others together in one place", s->script ? x * 0.5 : x);
 }
 
@@ -310,7 +296,7 @@ static int vet_place(struct sh *s, const struct sh_command *c)
 
 	if (!temp || sh_file_get(s, p, false) || s->script)
 		return 0;
-	return found(s, c, "command.run-from-temp", "execution",
+	return sh_found(s, c, "command.run-from-temp", "execution",
 		"runs a program from a place where anybody can put one", x);
 }
 
@@ -644,15 +630,15 @@ static int vet_tcp(struct sh *s, const struct sh_command *c)
 			return sh_no_memory(s);
 		s->past |= SH_PAST_NET;
 		if (shell || sh_is(c->args.n ? c->args.v[0].text : "", "|exec|"))
-			return found(s, c, "command.reverse-shell", "execution",
+			return sh_found(s, c, "command.reverse-shell", "execution",
 				"ties a shell to a network connection", shell ? 0.96 : 0.6);
 		x = worth(s, &l);
-		rc = found(s, c, "command.exfiltration", "exfiltration",
+		rc = sh_found(s, c, "command.exfiltration", "exfiltration",
 			"sends secrets to another machine", x >= 0.3 ? x : 0);
 		if (rc < 0)
 			return rc;
 		if (sh_host_of(s, l.host, NULL) == SH_HOST_ODD)
-			return found(s, c, "command.raw-socket", "network",
+			return sh_found(s, c, "command.raw-socket", "network",
 				"opens a network connection from the shell itself", 0.35);
 	}
 	return 0;
@@ -693,7 +679,7 @@ static int vet_leak(struct sh *s, const struct sh_command *c)
 		x = 0.42;
 	if (s->script && x < 0.7)
 		x *= 0.5;
-	return found(s, c, "command.exfiltration", "exfiltration",
+	return sh_found(s, c, "command.exfiltration", "exfiltration",
 		"sends secrets or local data to another machine", x);
 }
 
@@ -705,7 +691,7 @@ static int vet_shell_pipe(struct sh *s, const struct sh_command *c)
 
 	for (size_t i = 0; runs_text && (s->past & SH_PAST_NET) && i < c->redirs.n; i++) {
 		if (c->redirs.v[i].kind == SH_DUP && !sh_is(c->redirs.v[i].path, "|0|1|2|-|"))
-			return found(s, c, "command.reverse-shell", "execution",
+			return sh_found(s, c, "command.reverse-shell", "execution",
 				"ties a shell to a network connection", 0.95);
 	}
 	if (sh_is_shell(p) && (c->how & SH_STDIN) && (c->how & SH_PIPED) &&
@@ -713,7 +699,7 @@ static int vet_shell_pipe(struct sh *s, const struct sh_command *c)
 		s->past |= SH_PAST_FIFO;
 	else if (sh_is(p, "|nc|ncat|netcat|telnet|socat|openssl|websocat|") &&
 		 (s->past & SH_PAST_FIFO) && (c->how & SH_STDIN))
-		return found(s, c, "command.reverse-shell", "execution",
+		return sh_found(s, c, "command.reverse-shell", "execution",
 			"ties a shell to a network connection", 0.92);
 	return 0;
 }
@@ -747,15 +733,15 @@ int sh_vet_execution(struct sh *s, const struct sh_command *c, const struct sh_d
 	if (d->taint & SH_NET) {
 		double x = download_worth(s, d, file);
 
-		rc = found(s, c, "command.run-download", "execution",
+		rc = sh_found(s, c, "command.run-download", "execution",
 			"runs what it gets from the network; download it, read it, then run it", x);
 	}
 	if (rc == 0 && (d->taint & SH_CLIP))
-		rc = found(s, c, "command.run-unseen", "execution",
+		rc = sh_found(s, c, "command.run-unseen", "execution",
 			"runs what somebody copied or typed before, whatever that is",
 			s->script ? 0.31 : 0.45);
 	if (rc == 0 && (d->taint & SH_DECODED))
-		rc = found(s, c, "command.run-decoded", "obfuscation",
+		rc = sh_found(s, c, "command.run-decoded", "obfuscation",
 			"runs what was encoded before; write it in plain text",
 			s->script ? 0.5 : 0.62);
 	return rc;

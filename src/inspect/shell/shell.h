@@ -304,6 +304,9 @@ struct sh_found {
 	double confidence;
 };
 int sh_report(struct sh *s, const struct sh_command *c, const struct sh_found *f);
+/* The same, as severe as it is sure. */
+int sh_found(struct sh *s, const struct sh_command *c, const char *rule, const char *category,
+	const char *means, double confidence);
 int sh_vet(struct sh *s, struct sh_command *c);
 /* Rules over a line with one word; blanks in it as in canonical lines. */
 int sh_vet_fact(struct sh *s, const struct sh_command *c, const char *what, const char *word);

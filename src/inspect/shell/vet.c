@@ -68,6 +68,20 @@ int sh_report(struct sh *s, const struct sh_command *c, const struct sh_found *f
 	return x.message ? bawn_scan_report(s->scan, s->sub, &x) : sh_no_memory(s);
 }
 
+int sh_found(struct sh *s, const struct sh_command *c, const char *rule, const char *category,
+	const char *means, double confidence)
+{
+	struct sh_found f = {
+		.rule = rule,
+		.category = category,
+		.means = means,
+		.level = confidence >= 0.7 ? BAWN_SEV_CRITICAL : BAWN_SEV_HIGH,
+		.confidence = confidence,
+	};
+
+	return sh_report(s, c, &f);
+}
+
 struct run {
 	struct sh *s;
 	const struct sh_command *c;

@@ -3,9 +3,7 @@
  * Kinds of attacks and of harmless texts that look like them, none of them a text that the model
  * was trained on. Not all are told apart; of each kind at least as many as are today.
  */
-#include "harness.h"
-#include "inspect/detectors.h"
-#include "inspect/inspect.h"
+#include "confidence.h"
 
 struct kind {
 	const char *name;
@@ -146,32 +144,12 @@ static const struct kind harmless[] = {
 		}},
 };
 
-static bool flagged(const char *text)
-{
-	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
-	struct bawn_findings f = {0};
-	struct bawn_error err = {0};
-	struct bawn_subject sub = {.kind = BAWN_KIND_TEXT,
-		.detect = BAWN_DETECT_INJECTION,
-		.text = text,
-		.len = strlen(text),
-		.last = true};
-
-	ASSERT_TRUE(a != NULL);
-	if (bawn_scan_subject(a, NULL, &sub, &f, &err) < 0)
-		FAIL("%s", err.msg);
-	for (size_t i = 0; i < f.n; i++)
-		if (f.v[i].confidence >= 0.30)
-			return true;
-	return false;
-}
-
 static unsigned count(const struct kind *k)
 {
 	unsigned n = 0;
 
 	for (size_t i = 0; i < 12 && k->texts[i]; i++)
-		n += flagged(k->texts[i]);
+		n += confidence(k->texts[i]) >= 0.30;
 	return n;
 }
 

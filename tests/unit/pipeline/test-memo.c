@@ -330,6 +330,13 @@ TEST(many_writers_at_once)
 	begin();
 	for (int child = 0; child < 6; child++)
 		if (fork() == 0) {
+			/* who does not get to begin it remembers nothing until another has */
+			subject.text = "begun";
+			subject.len = 5;
+			for (int i = 0; i < 2000 && !ask(); i++) {
+				note();
+				(void)usleep(1000);
+			}
 			for (int i = 0; i < 40; i++) {
 				char text[24];
 
