@@ -19,11 +19,20 @@ def skip_reasons(suite):
         r"^# skip: (.*)$", text, re.MULTILINE)
 
 
+def failure_reasons(suite):
+    """What the program said of each test that failed, and at the least its last words."""
+    text = "".join((e.text or "") + "\n" for what in ("system-out", "system-err") for e in suite.iter(what))
+    said = re.findall(r"^(not ok\b.*\n(?:\s*#.*\n)*)", text, re.MULTILINE)
+    lines = "".join(said).splitlines() if said else text.strip().splitlines()[-20:]
+    for line in lines[:60]:
+        print(f"  {line[:400]}")
+
+
 def counts(junit):
     passed = failed = skipped = 0
     reasons = collections.Counter()
     for suite in ET.parse(junit).getroot().iter("testsuite"):
-        here = 0
+        here, before = 0, failed
         for case in suite.findall("testcase"):
             if case.find("failure") is not None or case.find("error") is not None:
                 failed += 1
@@ -32,6 +41,8 @@ def counts(junit):
                 here += 1
             else:
                 passed += 1
+        if failed > before:
+            failure_reasons(suite)
         skipped += here
         named = [r for r in skip_reasons(suite) if r][:here]
         reasons.update(named + ["no reason given"] * (here - len(named)))
