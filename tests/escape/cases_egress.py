@@ -181,9 +181,9 @@ def _(t):
     need("curl")
     w = begin(t)
     kept(t, w, f"curl -sm10 --noproxy '*' http://{EVIL}/")
-    passes(t, w, f"curl -sSm10 --noproxy '*' http://{GOOD}/")
-    passes(t, w, f"curl -4 -sSm10 --noproxy '*' http://{GOOD}/")
-    passes(t, w, f"curl -6 -sSm10 --noproxy '*' http://{GOOD}/")
+    passes(t, w, f"curl -sSm40 --noproxy '*' http://{GOOD}/")
+    passes(t, w, f"curl -4 -sSm40 --noproxy '*' http://{GOOD}/")
+    passes(t, w, f"curl -6 -sSm40 --noproxy '*' http://{GOOD}/")
 
 
 @egress(64, "an empty list allows nothing, a missing policy is no permission")
@@ -278,12 +278,12 @@ def _(t):
         t.failed.append(f"{w.seen(mark)[:2]} {r}")
     for name in ("GOOD.EXAMPLE.ORG", "good.example.org.", "GoOd.ExAmPlE.oRg."):
         for way in ("", "--noproxy '*'"):
-            passes(t, w, f"curl -sSm10 {way} http://{name}/", only)
+            passes(t, w, f"curl -sSm40 {way} http://{name}/", only)
     mark = w.mark()
     t.bawn("curl -sm10 http://example.org/", below)
     if w.seen(mark):
         t.failed.append("'.example.org' lets example.org through")
-    passes(t, w, "curl -sSm10 http://x.example.org/", below)
+    passes(t, w, "curl -sSm40 http://x.example.org/", below)
     r = t.bawn("true", ["--net", "allowlist", "--allow-host", "*.com"], refused=True)
     if r.code != 125:
         t.failed.append(f"'*.com' is taken: {r}")
@@ -331,7 +331,7 @@ def _(t):
                          ["rebind-b"] * 8 + ["mixed"] * 4 + ["mixed6"] * 4 + ["chainbad"]), NET)
         if heard(w, mark, INTERNAL):
             t.failed.append(f"{way}: {heard(w, mark, INTERNAL)}")
-        passes(t, w, f"curl -sSm10 {way} http://chain.example.org/")
+        passes(t, w, f"curl -sSm40 {way} http://chain.example.org/")
 
 
 @egress(70, "every spelling of an internal address")
@@ -515,7 +515,7 @@ def _(t):
                     f"--path-as-is http://{GOOD}/repo/../gist", f"http://{GOOD}/repo/%2e%2e/gist",
                     f"-k https://{GOOD}/repo/x"):
             kept(t, w, f"curl -sm10 {way} {act}", rule, at=(servers.GOOD, servers.GOOD6))
-        passes(t, w, f"curl -sSm10 {way} http://{GOOD}/repo/x", rule)
+        passes(t, w, f"curl -sSm40 {way} http://{GOOD}/repo/x", rule)
     if t.suite.outside_only:
         return
     budget = ["--policy", t.file(t.base + "/budget.yaml", "network: {host_bytes: 100k}\n")]
@@ -541,10 +541,10 @@ def _(t):
     line = other.stdout.readline()
     if int(line or 0) < 100:
         raise Fail(f"only {line!r} connections")
-    passes(t, w, f"curl -sSm10 http://{GOOD}/")
+    passes(t, w, f"curl -sSm40 http://{GOOD}/")
     other.terminate()
     other.wait()
-    passes(t, w, slow.replace("time.sleep(30)", "[c.close() for c in s[:1400]]") + f"; curl -sSm10 http://{GOOD}/",
+    passes(t, w, slow.replace("time.sleep(30)", "[c.close() for c in s[:1400]]") + f"; curl -sSm40 http://{GOOD}/",
            NET + ["--files", "4096"])
     passes(t, w, f"curl -sSm20 'http://{GOOD}/big?n=30000000' | wc -c", says="30000000")
 

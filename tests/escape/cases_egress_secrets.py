@@ -108,7 +108,7 @@ def _(t):
     need("curl", "gzip")
     w = prepare(t)
     settled = None if t.suite.outside_only else settings(t, w)
-    curl = "curl -sSm10 -k"
+    curl = "curl -sSm40 -k"
     bearer = '-H "Authorization: Bearer $TOKEN"'
     stay(t, w, [f"{curl} {bearer} https://{OTHER}/", f"{curl} {bearer} https://{OTHER}/ --noproxy '*'",
                 f"{curl} {bearer} http://{GOOD}/", f"{curl} {bearer} http://{GOOD}/ --noproxy '*'",
@@ -125,13 +125,13 @@ def _(t):
 def _(t):
     need("curl")
     w = prepare(t)
-    if not stay(t, w, [f"curl -sSm10 -k -H \"X: $TOKEN\" https://{GOOD}/"], None if t.suite.outside_only else settings(t, w)) \
+    if not stay(t, w, [f"curl -sSm40 -k -H \"X: $TOKEN\" https://{GOOD}/"], None if t.suite.outside_only else settings(t, w)) \
             or t.suite.outside_only:
         return
     settled = [*NET, *vault_again(t)], t.env(SSL_CERT_FILE=w.ca)
-    reach(t, w, [f'curl -sSm10 -H "Authorization: Bearer $TOKEN" https://{GOOD}/',
-                 f'curl -sSm10 --noproxy "*" -H "Authorization: Bearer $TOKEN" https://{GOOD}/',
-                 f'curl -sSm10 --http2 -H "Authorization: Bearer $TOKEN" https://{GOOD}/',
+    reach(t, w, [f'curl -sSm40 -H "Authorization: Bearer $TOKEN" https://{GOOD}/',
+                 f'curl -sSm40 --noproxy "*" -H "Authorization: Bearer $TOKEN" https://{GOOD}/',
+                 f'curl -sSm40 --http2 -H "Authorization: Bearer $TOKEN" https://{GOOD}/',
                  f"{PY} {t.tls} {GOOD} Authorization h2 http/1.1"], settled)
 
 
@@ -145,9 +145,9 @@ def _(t):
     need("curl")
     w = prepare(t)
     find = f"{PY} {t.has} {VALUE[::-1]}"
-    acts = [f'curl -sSm10 -k -H "Authorization: Bearer $TOKEN" https://{GOOD}/echo | {find}',
-            f'curl -sSm10 -k -u "user:$TOKEN" https://{GOOD}/echo | {find}',
-            f'curl -sSm10 -k --compressed -H "Authorization: $TOKEN" https://{GOOD}/echo | {find}',
+    acts = [f'curl -sSm40 -k -H "Authorization: Bearer $TOKEN" https://{GOOD}/echo | {find}',
+            f'curl -sSm40 -k -u "user:$TOKEN" https://{GOOD}/echo | {find}',
+            f'curl -sSm40 -k --compressed -H "Authorization: $TOKEN" https://{GOOD}/echo | {find}',
             f"{PY} {t.tls} {GOOD} Authorization | {find}"]
     settled = None if t.suite.outside_only else settings(t, w)
     good = []
