@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <mqueue.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -198,6 +199,80 @@ static long do_udp(char **a)
 	return rc(sendto(fd, "PWNED", 5, 0, (struct sockaddr *)&ss, len));
 }
 
+/* Hexadecimal digits in their own place as bytes: how many. */
+static size_t unhex(char *s)
+{
+	size_t n = 0;
+
+	for (; s[2 * n] && s[2 * n + 1]; n++) {
+		char two[3] = {s[2 * n], s[2 * n + 1], 0};
+
+		s[n] = (char)strtoul(two, NULL, 16);
+	}
+	return n;
+}
+
+static void patience(int fd, int seconds)
+{
+	struct timeval t = {.tv_sec = seconds};
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
+}
+
+/* Print what comes: some of it, or all that comes without a longer pause. */
+static ssize_t hear(int fd, bool all)
+{
+	static char buf[65536];
+	ssize_t n = 0, heard = 0;
+
+	do {
+		n = recv(fd, buf, sizeof(buf), 0);
+		if (n > 0)
+			heard += (ssize_t)fwrite(buf, 1, (size_t)n, stdout);
+		if (all)
+			patience(fd, 1); /* an answer may come in parts */
+	} while (all && n > 0);
+	return heard;
+}
+
+/* ADDRESS PORT PIECE...: hexadecimal, each sent when the one before was answered; prints answers.
+ */
+static long do_talk(char **a)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = inet_to(&ss, a);
+	_cleanup_close_ int fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	patience(fd, 10);
+	if (connect(fd, (struct sockaddr *)&ss, len))
+		return -errno;
+	for (char **piece = a + 2; *piece; piece++) {
+		if (send(fd, *piece, unhex(*piece), MSG_NOSIGNAL) < 0)
+			return -errno;
+		(void)hear(fd, !piece[1]);
+		(void)printf("\n");
+	}
+	return 0;
+}
+
+/* ADDRESS PORT DATAGRAM: in hexadecimal; prints the answer. */
+static long do_ask(char **a)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = inet_to(&ss, a);
+	_cleanup_close_ int fd = socket(ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	patience(fd, 1);
+	if (sendto(fd, a[2], unhex(a[2]), 0, (struct sockaddr *)&ss, len) < 0)
+		return -errno;
+	return hear(fd, false) > 0 ? 0 : -ETIMEDOUT;
+}
+
 static void say_ready(void)
 {
 	(void)printf("ready\n");
@@ -313,6 +388,8 @@ const struct probe probes_net[] = {
 	{"tcp", 2, do_tcp},
 	{"fastopen", 2, do_fastopen},
 	{"udp", 2, do_udp},
+	{"talk", 3, do_talk},
+	{"ask", 3, do_ask},
 	{"listen-tcp", 3, do_listen_tcp},
 	{"listen-unix", 2, do_listen_unix},
 	{"shm", 1, do_shm},

@@ -78,6 +78,7 @@ class Suite:
         self.lock = threading.Lock()
         self.user = self.find_user()
         self.claims = {}
+        self.reached = {}  # what was made outside, and whether it got there
         self.took = {}  # seconds from start to end of a run that does nothing
         self.number = 0
 
