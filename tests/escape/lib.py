@@ -408,8 +408,8 @@ class Box:
         return max(1, n // (15 if self.tier in VMS else 5 if self.tier in CONTAINERS else 1))
 
     def tries(self, n):
-        """How often to try a race that needs no start for each try. Behind others' walls it is the same check of ours."""
-        return n if self.tier not in ADAPTERS else n // 4
+        """How often to try a race that needs no start for each try. Behind every other wall it is the same check of ours."""
+        return n if self.tier == "native" else n // 4
 
     def pick(self, things, n):
         """Of several ways to the same thing, each with a start of its own, the first `n` where a start takes seconds."""

@@ -6,7 +6,8 @@
  * helper (what else the host process forks). N = 0 only counts. $INJECT_REPORT gets "matched
  * host-pid matched-at-exec host-wait-status" and a line "role syscall count" for each call seen.
  * Exits as COMMAND did, once everything that it traced has ended; the executed program is left
- * alone.
+ * alone. A call that has a name is stopped at by a filter, so that all others run at full speed;
+ * the executed program stays with us then, for what such a filter stops fails without a tracer.
  */
 #include <elf.h>
 #include <errno.h>
@@ -55,6 +56,7 @@ static size_t n_tasks;
 static int want_role, want_nr, action; /* action < 0: kill */
 static long want_n, matched, at_exec = -1;
 static int host_status;
+static bool begun;
 static long seen[ROLE_NONE][SEEN_MAX];
 
 static struct task *find(pid_t pid)
@@ -69,6 +71,8 @@ static struct task *add(pid_t pid, int role)
 {
 	struct task *t = find(pid);
 
+	if (!t)
+		t = find(-1); /* of one that has ended */
 	if (!t && n_tasks == TASKS_MAX)
 		_exit(99);
 	if (!t)
@@ -105,19 +109,22 @@ static void put(pid_t pid, bool entry, long value)
 	(void)ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &iov);
 }
 
-static void at_syscall(struct task *t)
+/* The call that it is in the middle of. */
+static uint64_t calling(pid_t pid)
 {
-	struct ptrace_syscall_info info = {0};
+	struct user_regs_struct regs = {0};
+	struct iovec iov = {.iov_base = &regs, .iov_len = sizeof(regs)};
 
-	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->pid, (void *)sizeof(info), &info) <= 0)
-		return;
-	if (info.op == PTRACE_SYSCALL_INFO_EXIT && t->spoiled) {
-		put(t->pid, false, -(long)action);
-		t->spoiled = false;
-	}
-	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
-		return;
-	t->nr = info.entry.nr;
+	(void)ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &iov);
+#if defined(__x86_64__)
+	return regs.orig_rax;
+#else
+	return regs.regs[8];
+#endif
+}
+
+static void at_call(struct task *t)
+{
 	if (t->role != ROLE_NONE && t->nr < SEEN_MAX)
 		seen[t->role][t->nr]++;
 	if (t->role != want_role || (want_nr >= 0 && t->nr != (uint64_t)want_nr) ||
@@ -132,6 +139,22 @@ static void at_syscall(struct task *t)
 	t->spoiled = true;
 }
 
+static void at_syscall(struct task *t)
+{
+	struct ptrace_syscall_info info = {0};
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->pid, (void *)sizeof(info), &info) <= 0)
+		return;
+	if (info.op == PTRACE_SYSCALL_INFO_EXIT && t->spoiled) {
+		put(t->pid, false, -(long)action);
+		t->spoiled = false;
+	}
+	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return;
+	t->nr = info.entry.nr;
+	at_call(t);
+}
+
 static void at_birth(const struct task *parent)
 {
 	unsigned long pid = 0;
@@ -140,7 +163,7 @@ static void at_birth(const struct task *parent)
 	if (ptrace(PTRACE_GETEVENTMSG, parent->pid, NULL, &pid) < 0)
 		return;
 	if (parent->role == ROLE_HOST)
-		role = parent->nr == SYS_clone3 ? ROLE_INIT : ROLE_HELPER;
+		role = calling(parent->pid) == SYS_clone3 ? ROLE_INIT : ROLE_HELPER;
 	else if (parent->role == ROLE_INIT)
 		role = ROLE_COMMAND;
 	add((pid_t)pid, role);
@@ -155,9 +178,18 @@ static int at_stop(struct task *t, int status)
 		at_syscall(t);
 		return 0;
 	}
-	if (event == PTRACE_EVENT_EXEC && t->role == ROLE_COMMAND) {
+	if (event == PTRACE_EVENT_SECCOMP) {
+		t->nr = calling(t->pid);
+		at_call(t);
+		return 0;
+	}
+	if (event == PTRACE_EVENT_EXEC && !begun) {
+		t->role = ROLE_HOST; /* until then it was this program */
+		begun = true;
+	} else if (event == PTRACE_EVENT_EXEC && t->role == ROLE_COMMAND) {
 		at_exec = matched;
-		return -1;
+		t->role = ROLE_NONE;
+		return want_nr < 0 ? -1 : 0;
 	}
 	if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
 		event == PTRACE_EVENT_CLONE)
@@ -192,8 +224,10 @@ static int follow(pid_t host)
 		if (!t)
 			t = add(pid, ROLE_NONE);
 		sig = at_stop(t, status);
-		(void)ptrace(sig < 0 ? PTRACE_DETACH : PTRACE_SYSCALL, pid, NULL,
-			(void *)(long)(sig < 0 ? 0 : sig));
+		(void)ptrace(sig < 0                     ? PTRACE_DETACH
+			     : want_nr < 0 || t->spoiled ? PTRACE_SYSCALL
+							 : PTRACE_CONT,
+			pid, NULL, (void *)(long)(sig < 0 ? 0 : sig));
 	}
 	return result;
 }
@@ -231,10 +265,25 @@ static int parse(char **argv)
 	return want_role < 0 || want_nr < -1 || strcmp(argv[5], "--") != 0 ? -1 : 0;
 }
 
+/* In every case, so that what a process can see of its filters is always the same. */
+static int stop_at_call(void)
+{
+	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ALLOW);
+	int r = f ? seccomp_attr_set(f, SCMP_FLTATR_CTL_NNP, geteuid() != 0) : -ENOMEM;
+
+	if (r == 0)
+		r = seccomp_rule_add(f, SCMP_ACT_TRACE(0), want_nr < 0 ? SYS_acct : want_nr, 0);
+	if (r == 0)
+		r = seccomp_load(f);
+	seccomp_release(f);
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	const long options = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE |
-			     PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
+			     PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC |
+			     PTRACE_O_TRACESECCOMP;
 	int status, result;
 	pid_t host;
 
@@ -247,14 +296,16 @@ int main(int argc, char **argv)
 	if (host == 0) {
 		(void)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 		(void)raise(SIGSTOP);
+		if (stop_at_call() < 0)
+			_exit(95);
 		(void)execv(argv[6], argv + 6);
 		_exit(97);
 	}
 	if (host < 0 || waitpid(host, &status, 0) != host || !WIFSTOPPED(status) ||
 		ptrace(PTRACE_SETOPTIONS, host, NULL, (void *)options) < 0)
 		return 96;
-	add(host, ROLE_HOST);
-	(void)ptrace(PTRACE_SYSCALL, host, NULL, NULL);
+	add(host, ROLE_NONE);
+	(void)ptrace(want_nr < 0 ? PTRACE_SYSCALL : PTRACE_CONT, host, NULL, NULL);
 	result = follow(host);
 	tell(host);
 	return result;

@@ -35,9 +35,8 @@ socketpair sendto sendmsg recvmsg recvfrom epoll_create1 epoll_ctl pipe2 dup2 cl
 unlinkat prlimit64 read readlink newfstatat fcntl memfd_create signalfd4 timerfd_create timerfd_settime eventfd2
 pidfd_open mount mknodat symlinkat sethostname socket ioctl fallocate ftruncate lseek getrandom poll epoll_wait wait4
 mmap""".split()
-# Calls that cannot fail this way, or whose failure nothing can be done about: the tool's own execve, fcntl asking
-# for descriptors, answers to a waiting system call, and waiting for a child that is known to be there.
-NOT = {("host", "execve"), ("host", "fcntl"), ("init", "ioctl"), ("init", "wait4"), ("host", "wait4")}
+# Calls that cannot fail this way, or whose failure nothing can be done about: fcntl asking for descriptors, answers to a waiting system call, and waiting for a child that is known to be there.
+NOT = {("host", "fcntl"), ("init", "ioctl"), ("init", "wait4"), ("host", "wait4")}
 # Without these a control is not in force: the command must not run when one of them fails in init.
 WALL = """landlock_restrict_self landlock_add_rule capset pivot_root move_mount mount_setattr""".split()
 ERRORS = [errno.ENOMEM, errno.EPERM, errno.ENOSYS]

@@ -26,7 +26,7 @@ sys.path.insert(0, HERE)
 import internet  # noqa: E402
 import servers  # noqa: E402
 
-HUNG = 25  # seconds; nothing here takes more than a fraction of one unless it hangs
+HUNG = 120  # seconds; nothing here takes more than a fraction of one unless it hangs or the machine is busy
 PY = internet.PYTHON
 ALLOW = ["--allow-host", "*.example.org", "--allow-host", "api.example.com:443"]
 CASES = []
@@ -273,7 +273,8 @@ def _(t):
     if not os.path.exists(out):
         env = {**os.environ, "CGO_ENABLED": "0", "GOCACHE": t.suite.base + "/gocache", "GOFLAGS": "-mod=mod",
                "GOTOOLCHAIN": "local", "GO111MODULE": "off", "HOME": t.suite.base}
-        done = subprocess.run([go, "build", "-o", out, HERE + "/client.go"], env=env, capture_output=True, text=True)
+        # as it comes from the source; making it faster takes longest
+        done = subprocess.run([go, "build", "-gcflags=all=-N -l", "-o", out, HERE + "/client.go"], env=env, capture_output=True, text=True)
         if done.returncode:
             raise Skip(f"go cannot build here: {done.stderr.strip()[:150]}")
     for how in ("env", "direct"):
