@@ -262,7 +262,7 @@ def containers(t):
         if c["Name"].lstrip("/").startswith(ours):
             made.add(c["Name"])
         else:
-            known += [c["Id"], (c.get("GraphDriver") or {}).get("Data", {}).get("MergedDir"), (c.get("NetworkSettings") or {}).get("SandboxKey")]
+            known += [c["Id"], ((c.get("GraphDriver") or {}).get("Data") or {}).get("MergedDir"), (c.get("NetworkSettings") or {}).get("SandboxKey")]
     own = (os.path.dirname(t.env().get("DOCKER_HOST", "")[len("unix://"):]),) if t.tier == "docker" else ("/containers/", "/run/netns/")
     # podman's whole storage is a mount of its own from its first use on, whoever's that is
     return made, lambda m: (any(k in m for k in known if k) or m.split()[0].endswith("/containers/storage/overlay")

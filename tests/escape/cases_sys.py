@@ -84,7 +84,7 @@ def _(t):
     if "PWNED" not in t.host("ls", env=env).out:
         raise Skip("PATH=. has no effect outside")
     t.outside_ok()
-    for act in (("ls", "/"), "ls /", "bash -c 'ls /; true'"):
+    for act in t.pick((("ls", "/"), "ls /", "bash -c 'ls /; true'"), 1):
         r = t.bawn(act, env=env, refused=True)
         if "PWNED" in r.out:
             raise Fail(f"{t.say(act)}: the planted command ran")

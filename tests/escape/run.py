@@ -50,7 +50,7 @@ MACHINES = 2
 
 # What is not worth starting a virtual machine for, which takes seconds.
 WRITES = "about what bawn itself writes down, which is the same behind every wall; a machine takes too long to start for it"
-VM_SKIP = {20: WRITES, 25: WRITES, 95: WRITES,
+VM_SKIP = {20: WRITES, 25: WRITES, 80: WRITES, 95: WRITES,
            47: "a race with a check that is made while the command runs; behind another kernel it is made when it has ended"}
 ADAPTERS = lib.ADAPTERS
 
@@ -78,6 +78,7 @@ class Suite:
         self.lock = threading.Lock()
         self.user = self.find_user()
         self.claims = {}
+        self.starts = {}  # how often a case ran bawn
         self.reached = {}  # what was made outside, and whether it got there
         self.took = {}  # seconds from start to end of a run that does nothing
         self.number = 0
@@ -203,6 +204,7 @@ class Suite:
             return "fail", "the case itself broke: " + traceback.format_exc().strip().replace("\n", " | "), []
         finally:
             if box:
+                self.starts[c, identity, tier] = box.runs
                 self.drop(box)
 
 
@@ -406,7 +408,7 @@ class Play:
         began = time.monotonic()
         verdict, reason, notes = self.suite.run(c, i, t)
         if self.args.times:
-            notes = [*notes, f"took {time.monotonic() - began:.1f} s"]
+            notes = [*notes, f"took {time.monotonic() - began:.1f} s, {self.suite.starts.get(job, 0)} starts"]
         self.tell(c, i, t, verdict, reason, notes)
 
     def tell(self, c, i, t, verdict, reason, notes):
