@@ -27,7 +27,7 @@ from grammar import Grammar
 CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 384
 DEEP = MIX + 2 * 864 + 2 * 64  # features from here on are pairs of meanings and words: they have only the straight way
 COUNT = DEEP + 2304 + 4096
-HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 3e-3, 0.1, (1,)
+HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 4e-3, 0.1, (1,)
 DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
 GATE_LOSS = 0.003  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
@@ -59,7 +59,7 @@ STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
 AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules")  # kinds of our own harmless texts that stand in files for agents
-BUDGET = {"file": 0.001, "natural": 0.008, "agent_doc": 0.013, "security_doc": 0.045}
+BUDGET = {"file": 0.003, "natural": 0.009, "agent_doc": 0.013, "security_doc": 0.045}
 
 
 def prior(names):
