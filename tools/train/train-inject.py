@@ -29,7 +29,7 @@ DEEP = MIX + 2 * 864 + 2 * 64  # features from here on are pairs of meanings and
 COUNT = DEEP + 2304 + 4096
 HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 4e-3, 0.1, (1,)
 DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
-GATE_LOSS = 0.003  # of the sentences that matter
+GATE_LOSS = 0.006  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
 OWN_AGAINST = 3.0  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
 PRIOR = 0.7  # how much of what is expected beforehand is believed
@@ -59,7 +59,7 @@ STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
 AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules")  # kinds of our own harmless texts that stand in files for agents
-BUDGET = {"file": 0.003, "natural": 0.009, "agent_doc": 0.013, "security_doc": 0.045}
+BUDGET = {"file": 0.004, "natural": 0.009, "agent_doc": 0.013, "security_doc": 0.045}
 
 
 def prior(names):
@@ -375,10 +375,10 @@ THEMES = {
     "tool": "tool-poisoning tool-need smuggle-parameter tool-poison tool-duty tool-wants tool-others tool-asks", "image": "image-link riddle", "memory": "memory memory-write persist slow-burn",
     "rules": "rules-file backdoor-rule rule-planted habit-planted habit-config plant-habit", "aside": "override set-aside new-task before-you-continue task-switch put-differently",
     "authority": "fake-authority identity authority consent-claimed important-user", "turns": "forged-turn turns", "error": "fake-error plain-threat",
-    "verdict": "falsify verdict-job answer-only", "data": "log-csv data-talk data-field log-line cell-text json-words",
+    "verdict": "falsify verdict-job answer-only small-print", "data": "log-csv data-talk data-field log-line cell-text json-words",
     "language": "translated more-languages tongues other-language tongues-two", "repo": "package-meta repo-talk code-words old-news", "mail": "mail-calendar invite-mail quiet-ticket",
     "web": "web-page page-talk web web-trap", "secrecy": "secrecy hide-it hidden-step quiet-change", "leak": "exfil prompt-leak", "persona": "persona",
-    "orders": "tool-order goal plain-order", "soft": "polite softly custom indirect-policy bureau chatty side-wish gentle", "called": "reader-address job-addressed called reader-robots"}
+    "orders": "tool-order goal plain-order plain-words", "soft": "polite softly custom indirect-policy bureau chatty side-wish gentle", "called": "reader-address job-addressed called reader-robots"}
 FOLDS = 8
 
 

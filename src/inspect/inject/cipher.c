@@ -13,14 +13,16 @@
 #include "inject-lexicon.h"
 #include "inspect/inject/inject.h"
 
-#define NUMBERS_LEAST 12 /* in a sentence */
-#define NUMBERS_PROBE 10 /* that have to stand for letters before the rest is looked at */
-#define SHIFT_WORDS   6
-#define SHIFT_LETTERS 400 /* of a sentence that are looked at */
-#define SHIFT_KNOWN   3   /* of four words, so many have to be known behind the shift */
-#define ATBASH        26
-#define STARTS        6 /* words of a sentence that numbers may start at */
-#define BETWEEN       " \t\r\n,;\\%=&#:"
+#define NUMBERS_LEAST  12 /* in a sentence */
+#define NUMBERS_PROBE  10 /* that have to stand for letters before the rest is looked at */
+#define SHIFT_WORDS    6
+#define SHIFT_LETTERS  400 /* of a sentence that are looked at */
+#define SHIFT_KNOWN    3   /* of four words, so many have to be known behind the shift */
+#define NUMBER_LONG    9   /* with what stands between them, bytes each on the whole */
+#define NUMBER_CLASSES 4   /* that words among them may have */
+#define ATBASH         26
+#define STARTS         6 /* words of a sentence that numbers may start at */
+#define BETWEEN        " \t\r\n,;\\%=&#:"
 
 enum base {
 	BASE_2 = 2,
@@ -255,14 +257,17 @@ static size_t numbers_start(const struct inject_text *t, const struct inject_sen
 	enum base base;
 	unsigned tries = 0;
 
-	if (s->n_words < NUMBERS_LEAST)
+	if (s->n_words < NUMBERS_LEAST || s->end - s->start > NUMBER_LONG * (uint32_t)s->n_words ||
+		__builtin_popcountll(s->classes) > NUMBER_CLASSES)
 		return s->end;
 	for (size_t i = s->start; i < s->end && tries < STARTS; i++) {
 		if (!isalnum((unsigned char)p[i]) ||
 			(i > s->start && isalnum((unsigned char)p[i - 1])))
 			continue;
 		tries++;
-		if (probe(p + i, p + s->end, &base))
+		if ((isxdigit((unsigned char)p[i]) || (p[i] | 0x20) == 'x' ||
+			    (p[i] | 0x20) == 'u') &&
+			probe(p + i, p + s->end, &base))
 			return i;
 	}
 	return s->end;

@@ -48,6 +48,12 @@ enum {
 _Static_assert(MEANS_ERR < M_NEG && M_COUNT <= 63, "room for meanings");
 _Static_assert(M_PAIRED *M_PAIRED <= FEATURE_PAIRS, "room for pairs of meanings");
 
+#define PLAIN                                                                                 \
+	(BIT(LEX_NEG) | BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_YOU) | BIT(LEX_USER3) |    \
+		BIT(LEX_MODAL) | BIT(LEX_COND) | BIT(LEX_TARGET) | BIT(LEX_IDENT) |           \
+		BIT(LEX_TOOL) | BIT(LEX_PARAM) | OBJECTS | BIT(LEX_PROMPT) | BIT(LEX_ABOUT) | \
+		BIT(LEX_EXAMPLE) | BIT(LEX_ME))
+
 static uint64_t plain(uint64_t c)
 {
 	static const uint64_t from[M_PAIRED - M_NEG] = {
@@ -66,7 +72,9 @@ static uint64_t plain(uint64_t c)
 	};
 	uint64_t m = 0;
 
-	for (unsigned k = 0; c && k < M_PAIRED - M_NEG; k++)
+	if (!(c & PLAIN))
+		return 0;
+	for (unsigned k = 0; k < M_PAIRED - M_NEG; k++)
 		m |= c & from[k] ? BIT(M_NEG + k) : 0;
 	return m;
 }
