@@ -31,7 +31,8 @@ HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004
 DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
 GATE_LOSS = 0.006  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
-OWN_AGAINST = 3.0  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
+ABOUT_AGAINST = 2.0  # how much a sentence of our own texts about attacks counts
+OWN_AGAINST = 4.0  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
 PRIOR = 0.7  # how much of what is expected beforehand is believed
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
 CLASS_PRIOR = {
@@ -59,7 +60,7 @@ STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
 AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules")  # kinds of our own harmless texts that stand in files for agents
-BUDGET = {"file": 0.004, "natural": 0.009, "agent_doc": 0.013, "security_doc": 0.045}
+BUDGET = {"file": 0.003, "natural": 0.007, "agent_doc": 0.013, "security_doc": 0.045}
 
 
 def prior(names):
@@ -250,8 +251,9 @@ class Set:
         self.feature = np.array(idx, np.uint16)
         self.base, self.talk, self.strong = np.array(base), np.array(talk), np.array(strong)
         self.label = np.array([d["label"] for d in docs])[self.doc]
-        own = np.array([d["source"].startswith(("own:", "gen:")) and d["tier"] != "security_doc" for d in docs])
-        self.against = np.where(own[self.doc], OWN_AGAINST, 1.0)
+        own = [d["source"].startswith(("own:", "gen:")) for d in docs]
+        own = np.array([1.0 if not o else ABOUT_AGAINST if d["tier"] == "security_doc" else OWN_AGAINST for o, d in zip(own, docs)])
+        self.against = own[self.doc]
         self.inside = np.array(inside)  # of what was planted, where that is known
         self.weight = np.array([TRAIN_WEIGHT.get(d["tier"], 0.0) for d in docs])
         self.given = (np.maximum(self.base, 0.0) - TALK * self.talk).astype(np.float32)  # what score.c adds to the model

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/digit.h"
 #include "inject-lexicon.h"
 #include "inspect/inject/inject.h"
 
@@ -82,12 +83,11 @@ static char character(const struct number *v, enum base base)
 	unsigned x = 0;
 
 	for (size_t i = 0; i < v->len; i++) {
-		int c = tolower((unsigned char)v->digits[i]);
-		unsigned d = (unsigned)(isdigit(c) ? c - '0' : c - 'a' + 10);
+		int d = bawn_digit16(v->digits[i]);
 
-		if (d >= (unsigned)base)
+		if (d < 0 || d >= (int)base)
 			return 0;
-		x = x * (unsigned)base + d;
+		x = x * (unsigned)base + (unsigned)d;
 	}
 	return (char)((x >= ' ' && x < 0x7f) || x == '\n' ? x : 0);
 }

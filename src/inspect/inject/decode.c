@@ -84,11 +84,11 @@ static size_t decode32(const char *p, size_t n, char *out, size_t max)
 	size_t o = 0;
 
 	for (size_t i = 0; i < n && o < max; i++) {
-		char c = p[i];
+		int v = bawn_digit32(p[i]);
 
-		if (!(c >= 'A' && c <= 'Z') && !(c >= '2' && c <= '7'))
+		if (v < 0)
 			continue;
-		acc = acc << 5 | (uint32_t)(c >= 'A' ? c - 'A' : c - '2' + 26);
+		acc = acc << 5 | (uint32_t)v;
 		bits += 5;
 		if (bits < 8)
 			continue;

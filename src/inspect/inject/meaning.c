@@ -57,7 +57,7 @@ _Static_assert(M_PAIRED *M_PAIRED <= FEATURE_PAIRS, "room for pairs of meanings"
 static uint64_t plain(uint64_t c)
 {
 	static const uint64_t from[M_PAIRED - M_NEG] = {
-		[M_NEG - M_NEG] = BIT(LEX_NEG),
+		[0] = BIT(LEX_NEG), /* of M_NEG */
 		[M_AGENT - M_NEG] = BIT(LEX_AGENT) | BIT(LEX_READER),
 		[M_YOU - M_NEG] = BIT(LEX_YOU),
 		[M_USER - M_NEG] = BIT(LEX_USER3),
