@@ -3,9 +3,10 @@
  * inject-fit < JOB > WEIGHTS
  *
  * For the trainer: fits the network of the injection detector (one hidden layer and a straight way
- * past it, which is all there is for features from `deep` on) by Adam. A sentence has few of the many features, so sparse rows make this many times
- * faster than matrices. One thread and its own random numbers: the same job gives the same weights.
- * The job is in the order of read_job, native numbers; train-inject.py writes it.
+ * past it, which is all there is for features from `deep` on) by Adam. A sentence has few of the
+ * many features, so sparse rows make this many times faster than matrices. One thread and its own
+ * random numbers: the same job gives the same weights. The job is in the order of read_job, native
+ * numbers; train-inject.py writes it.
  */
 #include <math.h>
 #include <stdbool.h>

@@ -501,8 +501,8 @@ def fit_gate(s, program, net, zero):
 
 def numbers(f, name, values, form):
     f.write(f"static const {name} = {{\n")
-    for i in range(0, len(values), 32):
-        f.write("\t" + ",".join(form % v for v in values[i:i + 32]) + ",\n")
+    for i in range(0, len(values), 64):
+        f.write("\t" + ",".join(form % v for v in values[i:i + 64]) + ",\n")
     f.write("};\n")
 
 
@@ -522,7 +522,7 @@ def write(path, net, gate, marks):
         numbers(f, f"int8_t direct[{COUNT}]", net.ints[1], "%d")
         f.write(f"static const int8_t hidden[{DEEP}][HIDDEN] = {{\n")
         rows = ["{" + ("0" if not row.any() else ",".join(map(str, row))) + "}," for row in net.ints[0]]
-        f.writelines("\t" + "".join(rows[i:i + 4]) + "\n" for i in range(0, len(rows), 4))
+        f.writelines("\t" + "".join(rows[i:i + 5]) + "\n" for i in range(0, len(rows), 5))
         f.write("};\n")
 
 

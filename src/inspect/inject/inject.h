@@ -264,7 +264,7 @@ uint64_t inject_meaning(const struct inject_word *w, size_t n);
 #define FEATURE_WORD       (FEATURE_PAIR + FEATURE_PAIRS) /* a word or two in a row, by their hash */
 #define FEATURE_WORDS      4096u
 #define FEATURE_COUNT      (FEATURE_WORD + FEATURE_WORDS)
-#define FEATURES_MAX       4096u /* of one sentence; more are left out */
+#define FEATURES_MAX       3072u /* of one sentence; more are left out */
 
 struct inject_features {
 	uint16_t v[FEATURES_MAX];

@@ -96,7 +96,7 @@ double inject_meant(const struct inject_sentences *all, size_t i)
 	if (s->quoted)
 		m *= 0.55;
 	if (s->sampled)
-		m *= 0.5;
+		m *= 0.35;
 	if ((s->classes | before) & BIT(LEX_EXAMPLE))
 		m *= 0.8;
 	return s->unseen && m < 0.8 ? (m + 0.8) / 2 : m;
