@@ -7,6 +7,7 @@ Train the model of the injection detector: a small network over the sentences th
 (multiple-instance learning, a few rounds); of our own texts it is known where the payload stands. Figures and thresholds come from leave-one-source-out runs alone; the weights
 that are written are then trained on everything. Needs numpy. Deterministic.
 
+secrets.jsonl and code.jsonl next to the data, if they are there, add ordinary files that nothing is to be found in.
 --own names texts written for this purpose (see tools/train/inject-own.txt), --grammar a grammar that makes more of them
 (inject-grammar.txt). The former are left out as a whole, too: one author's texts are judged by what was learned from others.
 --kinds leaves out one kind of them after the other as well, and tells how much of it is found by what was learned from the rest."""

@@ -56,26 +56,29 @@ _Static_assert(M_PAIRED *M_PAIRED <= FEATURE_PAIRS, "room for pairs of meanings"
 
 static uint64_t plain(uint64_t c)
 {
-	static const uint64_t from[M_PAIRED - M_NEG] = {
-		[0] = BIT(LEX_NEG), /* of M_NEG */
-		[M_AGENT - M_NEG] = BIT(LEX_AGENT) | BIT(LEX_READER),
-		[M_YOU - M_NEG] = BIT(LEX_YOU),
-		[M_USER - M_NEG] = BIT(LEX_USER3),
-		[M_MODAL - M_NEG] = BIT(LEX_MODAL),
-		[M_COND - M_NEG] = BIT(LEX_COND),
-		[M_TARGET - M_NEG] = BIT(LEX_TARGET),
-		[M_NAMED - M_NEG] = BIT(LEX_IDENT) | BIT(LEX_TOOL),
-		[M_PARAM - M_NEG] = BIT(LEX_PARAM),
-		[M_LOOT - M_NEG] = OBJECTS | BIT(LEX_PROMPT),
-		[M_ABOUT - M_NEG] = BIT(LEX_ABOUT) | BIT(LEX_EXAMPLE),
-		[M_ME - M_NEG] = BIT(LEX_ME),
+	static const uint8_t to[64] = {
+		[LEX_NEG] = M_NEG,
+		[LEX_AGENT] = M_AGENT,
+		[LEX_READER] = M_AGENT,
+		[LEX_YOU] = M_YOU,
+		[LEX_USER3] = M_USER,
+		[LEX_MODAL] = M_MODAL,
+		[LEX_COND] = M_COND,
+		[LEX_TARGET] = M_TARGET,
+		[LEX_IDENT] = M_NAMED,
+		[LEX_TOOL] = M_NAMED,
+		[LEX_PARAM] = M_PARAM,
+		[LEX_SECRET] = M_LOOT,
+		[LEX_PRIVATE] = M_LOOT,
+		[LEX_PROMPT] = M_LOOT,
+		[LEX_ABOUT] = M_ABOUT,
+		[LEX_EXAMPLE] = M_ABOUT,
+		[LEX_ME] = M_ME,
 	};
 	uint64_t m = 0;
 
-	if (!(c & PLAIN))
-		return 0;
-	for (unsigned k = 0; k < M_PAIRED - M_NEG; k++)
-		m |= c & from[k] ? BIT(M_NEG + k) : 0;
+	for (c &= PLAIN; c; c &= c - 1)
+		m |= BIT(to[__builtin_ctzll(c)]);
 	return m;
 }
 
