@@ -11,7 +11,7 @@
 #define SCORE_SUSPICIOUS 2.0000
 #define SCORE_MALICIOUS 0.9500
 
-#define GATE_MIN 29
+#define GATE_MIN 38
 #define GATE_COMMAND 4
 #define GATE_NEAR_MOST 344
 
