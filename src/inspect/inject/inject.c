@@ -331,6 +331,15 @@ static bool calls(const struct inject_sentence *s)
 	return s->command && s->classes >> LEX_EXEC & 1 && s->classes >> LEX_IDENT & 1;
 }
 
+/* Who reads is spoken to, or the user is not to be served: few say that, and it takes few words. */
+static bool outright(const struct inject_sentence *s)
+{
+	uint64_t spurned =
+		(uint64_t)1 << LEX_NEG | (uint64_t)1 << LEX_USER3 | (uint64_t)1 << LEX_TASK;
+
+	return s->classes >> LEX_READER & 1 || (s->classes & spurned) == spurned;
+}
+
 /* Most sentences are no order to anybody: find those that may be, before anything costs time. */
 static void gate(const struct run *r)
 {
@@ -339,7 +348,7 @@ static void gate(const struct run *r)
 	for (size_t i = 0; i < p->s.n; i++)
 		p->s.v[i].open = inject_trigger(&p->s.v[i]) &&
 				 (r->visitor->all || p->s.v[i].foreign || calls(&p->s.v[i]) ||
-					 inject_gate(&p->s, i));
+					 outright(&p->s.v[i]) || inject_gate(&p->s, i));
 }
 
 /* Rules over the part at hand, then its sentences. */
