@@ -50,7 +50,7 @@ valgrind: ## unit tests of everything that makes no wall, under valgrind
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory build
 	@tools/valgrind.sh $(B)
-train: build ## train the injection model on DATA/inject.jsonl.gz (needs numpy)
+train: build ## train the injection model on DATA/inject.jsonl.gz and ordinary files next to it (needs numpy)
 	ninja -C $(B) --quiet tools/train/inject-features tools/train/inject-fit
 	tools/train/train-inject.py --data $(DATA)/inject.jsonl.gz --own tools/train/inject-own.txt --grammar tools/train/inject-grammar.txt \
 	  --features $(B)/tools/train/inject-features \

@@ -3,9 +3,10 @@
  * inject-fit < JOB > WEIGHTS
  *
  * For the trainer: fits the network of the injection detector (one hidden layer and a straight way
- * past it) by Adam. A sentence has few of the many features, so sparse rows make this many times
- * faster than matrices. One thread and its own random numbers: the same job gives the same weights.
- * The job is in the order of read_job, native numbers; train-inject.py writes it.
+ * past it, which is all there is for features from `deep` on) by Adam. A sentence has few of the
+ * many features, so sparse rows make this many times faster than matrices. One thread and its own
+ * random numbers: the same job gives the same weights. The job is in the order of read_job, native
+ * numbers; train-inject.py writes it.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -27,7 +28,7 @@ enum {
 };
 
 struct head {
-	uint32_t sentences, features, hidden, rows, epochs, batch;
+	uint32_t sentences, features, hidden, rows, epochs, batch, deep, unused;
 	uint64_t seed;
 	float prior, rate, decay, drop;
 };
@@ -76,7 +77,7 @@ static void read_job(struct job *j)
 
 	j->h = *h;
 	free(h);
-	if (j->h.hidden > HIDDEN_MAX || !j->h.batch)
+	if (j->h.hidden > HIDDEN_MAX || !j->h.batch || j->h.deep > j->h.features)
 		_exit(1);
 	j->first = get(j->h.sentences + 1u, sizeof(uint32_t));
 	j->feature = get(j->first[j->h.sentences], sizeof(uint16_t));
@@ -85,7 +86,7 @@ static void read_job(struct job *j)
 	j->given = get(j->h.sentences, sizeof(float));
 	j->row = get(j->h.rows, sizeof(uint32_t));
 	j->middle = get(j->h.features, sizeof(float));
-	j->n[IN] = (size_t)j->h.features * j->h.hidden;
+	j->n[IN] = (size_t)j->h.deep * j->h.hidden;
 	j->n[IN_BIAS] = j->n[OUT] = j->h.hidden;
 	j->n[STRAIGHT] = j->h.features;
 	j->n[BIAS] = 1;
@@ -129,7 +130,8 @@ static void learn(const struct job *j, struct state *s, uint32_t r, float share)
 		if (!s->keep[j->feature[i]])
 			continue;
 		z += j->p[STRAIGHT][j->feature[i]];
-		add(h, j->p[IN] + (size_t)j->feature[i] * n, n);
+		if (j->feature[i] < j->h.deep)
+			add(h, j->p[IN] + (size_t)j->feature[i] * n, n);
 	}
 	for (uint32_t k = 0; k < n; k++)
 		z += h[k] > 0.0f ? h[k] * j->p[OUT][k] : 0.0f;
@@ -147,7 +149,8 @@ static void learn(const struct job *j, struct state *s, uint32_t r, float share)
 		if (!s->keep[j->feature[i]])
 			continue;
 		s->grad[STRAIGHT][j->feature[i]] += d;
-		add(s->grad[IN] + (size_t)j->feature[i] * n, back, n);
+		if (j->feature[i] < j->h.deep)
+			add(s->grad[IN] + (size_t)j->feature[i] * n, back, n);
 	}
 }
 

@@ -7,6 +7,7 @@ Train the model of the injection detector: a small network over the sentences th
 (multiple-instance learning, a few rounds); of our own texts it is known where the payload stands. Figures and thresholds come from leave-one-source-out runs alone; the weights
 that are written are then trained on everything. Needs numpy. Deterministic.
 
+secrets.jsonl and code.jsonl next to the data, if they are there, add ordinary files that nothing is to be found in.
 --own names texts written for this purpose (see tools/train/inject-own.txt), --grammar a grammar that makes more of them
 (inject-grammar.txt). The former are left out as a whole, too: one author's texts are judged by what was learned from others.
 --kinds leaves out one kind of them after the other as well, and tells how much of it is found by what was learned from the rest."""
@@ -15,6 +16,7 @@ import collections
 import gzip
 import json
 import multiprocessing
+import pathlib
 import re
 import subprocess
 import sys
@@ -24,12 +26,14 @@ import numpy as np
 from grammar import Grammar
 
 CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 384
-COUNT = MIX + 2 * 864
-HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 1e-2, 0.1, (1,)
+DEEP = MIX + 2 * 864 + 2 * 64  # features from here on are pairs of meanings and words: they have only the straight way
+COUNT = DEEP + 2304 + 4096
+HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 4e-3, 0.1, (1,)
 DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
-GATE_LOSS = 0.003  # of the sentences that matter
+GATE_LOSS = 0.012  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
-OWN_AGAINST = 3.0  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
+ABOUT_AGAINST = 2.0  # how much a sentence of our own texts about attacks counts
+OWN_AGAINST = 4.0  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
 PRIOR = 0.7  # how much of what is expected beforehand is believed
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
 CLASS_PRIOR = {
@@ -56,7 +60,8 @@ SHAPE_PRIOR = {
 STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
-BUDGET = {"natural": 0.008, "agent_doc": 0.013, "security_doc": 0.045}
+AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules")  # kinds of our own harmless texts that stand in files for agents
+BUDGET = {"file": 0.003, "natural": 0.007, "agent_doc": 0.013, "security_doc": 0.045}
 
 
 def prior(names):
@@ -103,6 +108,15 @@ def read_data(path):
             yield d
 
 
+def read_more(folder):
+    """Ordinary files out of the data for other detectors: what they hold is for nobody's agent."""
+    for name in ("secrets", "code"):
+        path = next((p for p in (folder / f"{name}.jsonl.gz", folder / f"{name}.jsonl") if p.exists()), None)
+        for d in read_data(str(path)) if path else ():
+            if not d["label"] and d["tier"] not in ("rule_fp", "test"):
+                yield {**d, "id": f"{name}-{d['id']}", "tier": "file" if name == "secrets" else "natural"}
+
+
 def planted(d, payload):
     """Remember where the payload stands, in bytes."""
     at = d["text"].find(payload)
@@ -115,15 +129,17 @@ def read_own(path):
     """Plant own payloads and own benign lines in own carriers; quote payloads in texts about attacks."""
     parts = []
     for line in open(path, encoding="utf-8").read().split("\n"):
-        if line.startswith("[") and line.endswith("]") and line[1:].split(" ")[0].rstrip("]") in ("payload", "benign", "about", "carrier"):
+        if line.startswith("[") and line.endswith("]") and line[1:].split(" ")[0].rstrip("]") in ("payload", "benign", "about", "story", "carrier"):
             what, _, name = line[1:-1].partition(" ")
             parts.append((what, name, []))
         elif parts:
             parts[-1][2].append(line)
     lines = {w: [] for w in ("payload", "benign", "about")}
-    carriers = []
+    carriers, stories = [], []
     for what, name, body in parts:
-        if what == "carrier":
+        if what == "story":
+            stories.append("\n".join(body).strip("\n"))
+        elif what == "carrier":
             carriers.append((name, "\n".join(body).strip("\n")))
         elif what == "payload":
             text = "\n".join(body).replace("<|im_start|>system\n", "<|im_start|>system ")
@@ -152,7 +168,7 @@ def read_own(path):
         return {"id": f"own-{n}", "source": "own:" + kind, "label": label, "text": text, "tier": tier, "primary": True}
 
     plain = [c for c in carriers if c[0] != "agentfile"]
-    docs = [x.lstrip("- ") for kind, x in lines["benign"] if kind == "agent-doc"]
+    docs = [x.lstrip("- ") for kind, x in lines["benign"] if kind in AGENT_DOCS]
     rules = THEMES["rules"].split()
     for i, (kind, x) in enumerate(lines["payload"]):
         for k in range(3):
@@ -165,12 +181,13 @@ def read_own(path):
         about = [a for a in lines["about"] if "@@" in a[1]]
         for k in range(2):
             yield make(0, "about", "security_doc", about[(i + k * 3) % len(about)][1].replace("@@", x))
+        yield make(0, "about", "security_doc", stories[i * 7 % len(stories)].replace("@@", x))
     for i, (kind, x) in enumerate(lines["benign"]):
         for k in range(3):
-            name, c = plain[(i * 5 + k * 3) % len(plain)] if kind != "agent-doc" else carriers[-1]
-            if kind == "agent-doc" and k:
+            name, c = plain[(i * 5 + k * 3) % len(plain)] if kind not in AGENT_DOCS else carriers[-1]
+            if kind in AGENT_DOCS and k:
                 break
-            yield make(0, kind, "agent_doc" if kind == "agent-doc" else "natural", c.replace("@@", x))
+            yield make(0, kind, "agent_doc" if kind in AGENT_DOCS else "natural", c.replace("@@", x))
     for i in range(0, len(docs), 2):
         yield make(0, "agent-doc", "agent_doc", "# Instructions\n\n" + "\n".join("- " + x for x in docs[i:i + 8]))
     for name, c in carriers:
@@ -188,7 +205,7 @@ def read_grammar(path, own):
 def group(d):
     """What is left out together."""
     name, _, rest = d["source"].partition(":")
-    if name == "repo":
+    if name in ("repo", "file", "authfile", "lockfile", "asset"):
         return "repo%d" % (sum(rest.encode()) % 2)
     if name in ("agentdojo", "injecagent", "xinjectagent"):
         return "agents"
@@ -200,6 +217,8 @@ def group(d):
 def kind_of(d):
     """The false-positive budget a negative counts against."""
     t = d["tier"]
+    if t == "file":
+        return "file"
     if t.startswith("agent_doc"):
         return "agent_doc"
     if t in ("security_doc", "natural_quoted"):
@@ -229,17 +248,30 @@ class Set:
             row.extend([len(doc)] * (len(v) - 6))
             doc.append(now)
         self.doc = np.array(doc)
-        self.x = np.zeros((len(doc), COUNT), np.float32)
-        self.x[row, idx] = 1.0
         self.first = np.append(0, np.cumsum(np.bincount(row, minlength=len(doc)))).astype(np.uint32)
         self.feature = np.array(idx, np.uint16)
         self.base, self.talk, self.strong = np.array(base), np.array(talk), np.array(strong)
         self.label = np.array([d["label"] for d in docs])[self.doc]
-        own = np.array([d["source"].startswith(("own:", "gen:")) and d["tier"] != "security_doc" for d in docs])
-        self.against = np.where(own[self.doc], OWN_AGAINST, 1.0)
+        own = [d["source"].startswith(("own:", "gen:")) for d in docs]
+        own = np.array([1.0 if not o else ABOUT_AGAINST if d["tier"] == "security_doc" else OWN_AGAINST for o, d in zip(own, docs)])
+        self.against = own[self.doc]
         self.inside = np.array(inside)  # of what was planted, where that is known
         self.weight = np.array([TRAIN_WEIGHT.get(d["tier"], 0.0) for d in docs])
         self.given = (np.maximum(self.base, 0.0) - TALK * self.talk).astype(np.float32)  # what score.c adds to the model
+
+    def sums(self, w):
+        """Per sentence: the sum of the rows of w that belong to its features."""
+        out = np.zeros((len(self.doc), *w.shape[1:]), np.float32)
+        for a in range(0, len(self.doc), 4096):
+            b = min(a + 4096, len(self.doc))
+            f = self.feature[self.first[a]:self.first[b]]
+            at, of = f < len(w), np.repeat(np.arange(b - a), np.diff(self.first[a:b + 1].astype(int)))
+            if w.ndim == 1:
+                out[a:b] = np.bincount(of[at], weights=w[f[at]], minlength=b - a)
+            else:
+                start = np.append(0, np.cumsum(np.bincount(of[at], minlength=b - a)))
+                out[a:b] = np.add.reduceat(np.vstack([w[f[at]], np.zeros((1, w.shape[1]), np.float32)]), start[:-1]) * (np.diff(start) > 0)[:, None]
+        return out
 
     def best(self, s):
         """Per text: the best score, -20 when no sentence is scored."""
@@ -252,16 +284,16 @@ class Net:
     """One hidden layer and a straight way past it."""
 
     def __init__(self, middle, rng):
-        small = (rng.normal(0.0, 0.05, (COUNT, HIDDEN)), np.zeros(HIDDEN), rng.normal(0.0, 0.3, HIDDEN), PRIOR * middle, np.full(1, -3.0))
+        small = (rng.normal(0.0, 0.05, (DEEP, HIDDEN)), np.zeros(HIDDEN), rng.normal(0.0, 0.3, HIDDEN), PRIOR * middle, np.full(1, -3.0))
         self.p = [a.astype(np.float32) for a in small]
 
-    def score(self, x):
+    def score(self, s):
         a, b, out, straight, bias = self.p
-        return np.maximum(x @ a + b, 0.0) @ out + x @ straight + bias
+        return np.maximum(s.sums(a) + b, 0.0) @ out + s.sums(straight) + bias
 
     def fit(self, s, rows, y, c, seed):
         """By inject-fit: the job on its standard input, the weights on its standard output."""
-        head = np.array([len(s.doc), COUNT, HIDDEN, len(rows), EPOCHS, BATCH], np.uint32).tobytes() + np.uint64(seed).tobytes()
+        head = np.array([len(s.doc), COUNT, HIDDEN, len(rows), EPOCHS, BATCH, DEEP, 0], np.uint32).tobytes() + np.uint64(seed).tobytes()
         parts = [np.array([PRIOR, RATE, DECAY, DROP], np.float32), s.first, s.feature, y, c, s.given, rows.astype(np.uint32), s.middle, *self.p]
         got = subprocess.run([s.fit_program], input=head + b"".join(a.tobytes() for a in parts), stdout=subprocess.PIPE, check=True).stdout
         got, at = np.frombuffer(got, np.float32), 0
@@ -307,12 +339,12 @@ def targets(s, use, guess, turn):
 def fit(s, use, seed=SEEDS[0]):
     """use: mask over texts."""
     rng = np.random.default_rng(seed)
-    guess = s.x @ s.middle - 4.0 + s.given
+    guess = s.sums(s.middle) - 4.0 + s.given
     for turn in range(ROUNDS):
         rows, y, c = targets(s, use, guess, turn)
         net = Net(s.middle, rng)
         net.fit(s, rows, y, c, seed)
-        guess = net.score(s.x) + s.given
+        guess = net.score(s) + s.given
     return net
 
 
@@ -323,7 +355,7 @@ def combine(s, model):
 
 def one_left_out(job):
     g, gone = job
-    return g, fit(Set.all, ~gone).score(Set.all.x)
+    return g, fit(Set.all, ~gone).score(Set.all)
 
 
 def leave_one_out(s):
@@ -343,13 +375,13 @@ def leave_one_out(s):
 
 # Kinds of our own texts that are of one theme are left out together, so that none is judged by its like.
 THEMES = {
-    "tool": "tool-poisoning tool-need smuggle-parameter tool-poison tool-duty", "image": "image-link riddle", "memory": "memory memory-write persist slow-burn",
-    "rules": "rules-file backdoor-rule rule-planted", "aside": "override set-aside new-task before-you-continue task-switch",
+    "tool": "tool-poisoning tool-need smuggle-parameter tool-poison tool-duty tool-wants tool-others tool-asks", "image": "image-link riddle", "memory": "memory memory-write persist slow-burn",
+    "rules": "rules-file backdoor-rule rule-planted habit-planted habit-config plant-habit", "aside": "override set-aside new-task before-you-continue task-switch put-differently",
     "authority": "fake-authority identity authority consent-claimed important-user", "turns": "forged-turn turns", "error": "fake-error plain-threat",
-    "verdict": "falsify verdict-job answer-only", "data": "log-csv data-talk data-field log-line cell-text json-words",
+    "verdict": "falsify verdict-job answer-only small-print", "data": "log-csv data-talk data-field log-line cell-text json-words",
     "language": "translated more-languages tongues other-language tongues-two", "repo": "package-meta repo-talk code-words old-news", "mail": "mail-calendar invite-mail quiet-ticket",
-    "web": "web-page page-talk web web-trap", "secrecy": "secrecy hide-it hidden-step", "leak": "exfil prompt-leak", "persona": "persona",
-    "orders": "tool-order goal plain-order", "soft": "polite softly custom indirect-policy bureau chatty", "called": "reader-address job-addressed called"}
+    "web": "web-page page-talk web web-trap", "secrecy": "secrecy hide-it hidden-step quiet-change", "leak": "exfil prompt-leak", "persona": "persona",
+    "orders": "tool-order goal plain-order plain-words", "soft": "polite softly custom indirect-policy bureau chatty side-wish gentle", "called": "reader-address job-addressed called reader-robots"}
 FOLDS = 8
 
 
@@ -446,7 +478,7 @@ def fit_gate(s, program, net, zero):
         x[:, 64 + k] = [b[1] >> k & 1 for b in bits]
     x[:, 128] = [b[2] for b in bits]
     score = np.full(len(bits), -20.0)
-    score[scored] = combine(s, net.score(s.x) - zero)
+    score[scored] = combine(s, net.score(s) - zero)
     label = np.array([d["label"] for d in s.docs])[doc]
     weight = s.weight[doc]
     y = ((label == 1) & (weight > 0) & (score > -0.5)).astype(np.float32)
@@ -470,8 +502,8 @@ def fit_gate(s, program, net, zero):
 
 def numbers(f, name, values, form):
     f.write(f"static const {name} = {{\n")
-    for i in range(0, len(values), 32):
-        f.write("\t" + ",".join(form % v for v in values[i:i + 32]) + ",\n")
+    for i in range(0, len(values), 64):
+        f.write("\t" + ",".join(form % v for v in values[i:i + 64]) + ",\n")
     f.write("};\n")
 
 
@@ -489,9 +521,9 @@ def write(path, net, gate, marks):
         numbers(f, "double hidden_bias[HIDDEN]", b, "%.6f")
         numbers(f, "double hidden_out[HIDDEN]", out, "%.6f")
         numbers(f, f"int8_t direct[{COUNT}]", net.ints[1], "%d")
-        f.write(f"static const int8_t hidden[{COUNT}][HIDDEN] = {{\n")
+        f.write(f"static const int8_t hidden[{DEEP}][HIDDEN] = {{\n")
         rows = ["{" + ("0" if not row.any() else ",".join(map(str, row))) + "}," for row in net.ints[0]]
-        f.writelines("\t" + "".join(rows[i:i + 4]) + "\n" for i in range(0, len(rows), 4))
+        f.writelines("\t" + "".join(rows[i:i + 5]) + "\n" for i in range(0, len(rows), 5))
         f.write("};\n")
 
 
@@ -507,7 +539,7 @@ def main():
     a.add_argument("--scores")
     a.add_argument("--kinds", action="store_true", help="measure kinds of texts that were left out, too")
     z = a.parse_args()
-    docs = list(read_data(z.data)) + (list(read_own(z.own)) if z.own else [])
+    docs = list(read_data(z.data)) + list(read_more(pathlib.Path(z.data).parent)) + (list(read_own(z.own)) if z.own else [])
     docs += list(read_grammar(z.grammar, z.own)) if z.grammar else []
     s = Set(docs, z.features, prior(read_names(z.shapes, z.lexicon)))
     print("rules alone (1, 4):")
@@ -530,7 +562,7 @@ def main():
         net = Net.joined([fit(s, np.ones(len(docs), bool), k) for k in SEEDS]).rounded()
         write(z.out, net, fit_gate(s, z.features, net, zero), marks)
         print("trained on everything:")
-        table(docs, s.best(combine(s, net.score(s.x) - zero)), [0.0, marks[1]], sys.stdout)
+        table(docs, s.best(combine(s, net.score(s) - zero)), [0.0, marks[1]], sys.stdout)
 
 
 main()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text inside text: base64, hexadecimal digits, rot13, reversed and spaced-out letters, digits for
- * letters. Only places that the splitter found odd are looked at, and only what comes out readable
- * is kept, so that hashes and keys cost a few bytes each.
+ * Text inside text: base64, base32, hexadecimal digits, rot13, reversed and spaced-out letters,
+ * digits for letters. Only places that the splitter found odd are looked at, and only what comes
+ * out readable is kept, so that hashes and keys cost a few bytes each.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -11,9 +11,10 @@
 #include "base/digit.h"
 #include "inspect/inject/inject.h"
 
-#define PROBE      24 /* decoded bytes that have to be readable before the rest is decoded */
-#define TEXT_LEAST 12 /* decoded bytes that can say something */
-#define LINE_REACH 1024
+#define PROBE       24 /* decoded bytes that have to be readable before the rest is decoded */
+#define TEXT_LEAST  12 /* decoded bytes that can say something */
+#define LINE_REACH  1024
+#define NUMBERS_MAX ((size_t)16 << 10) /* bytes that are read as numbers */
 
 static bool readable(unsigned char c)
 {
@@ -35,6 +36,8 @@ static bool is_text(const char *p, size_t n)
 	}
 	return n && (letters + high) * 10 >= n * 7;
 }
+
+typedef size_t decoder(const char *p, size_t n, char *out, size_t max);
 
 static size_t decode64(const char *p, size_t n, char *out, size_t max)
 {
@@ -74,6 +77,38 @@ static size_t decode16(const char *p, size_t n, char *out, size_t max)
 	return o;
 }
 
+static size_t decode32(const char *p, size_t n, char *out, size_t max)
+{
+	uint32_t acc = 0;
+	unsigned bits = 0;
+	size_t o = 0;
+
+	for (size_t i = 0; i < n && o < max; i++) {
+		int v = bawn_digit32(p[i]);
+
+		if (v < 0)
+			continue;
+		acc = acc << 5 | (uint32_t)v;
+		bits += 5;
+		if (bits < 8)
+			continue;
+		bits -= 8;
+		out[o++] = (char)(acc >> bits & 0xff);
+	}
+	return o;
+}
+
+/* Of text in two bytes a letter every other byte is zero. */
+static size_t decode64_wide(const char *p, size_t n, char *out, size_t max)
+{
+	size_t len = decode64(p, n, out, max), o = 0;
+
+	for (size_t i = 0; i < len; i++)
+		if (out[i] || i % 2 == 0)
+			out[o++] = out[i];
+	return o;
+}
+
 static bool of64(char c)
 {
 	return bawn_digit64(c) >= 0;
@@ -106,10 +141,26 @@ static void extend(const struct inject_text *t, struct inject_block *b, bool (*o
 		b->end++;
 }
 
+/* Which of the encodings in letters it is: in capitals alone, or of wide characters. */
+static decoder *which64(const char *p, size_t n)
+{
+	char probe[4] = "";
+	size_t k = 0;
+
+	while (k < n && ((p[k] >= 'A' && p[k] <= 'Z') || (p[k] >= '2' && p[k] <= '7')))
+		k++;
+	if (k == n || p[k] == '=' || p[k] == '\n')
+		return k >= PROBE ? decode32 : decode64;
+	return decode64(p, n, probe, sizeof(probe)) == 4 && probe[0] && !probe[1] && probe[2] &&
+			       !probe[3]
+		       ? decode64_wide
+		       : decode64;
+}
+
 static int decode_long(struct bawn_arena *a, const struct inject_text *t, struct inject_block *b)
 {
-	size_t (*decode)(const char *p, size_t n, char *out, size_t max) = decode16;
-	char probe[PROBE];
+	decoder *decode = decode16;
+	char probe[2 * PROBE];
 	size_t n, hexes = 0;
 
 	for (size_t i = b->start; i < b->end; i++)
@@ -117,8 +168,11 @@ static int decode_long(struct bawn_arena *a, const struct inject_text *t, struct
 	if (hexes < b->end - b->start)
 		decode = decode64;
 	extend(t, b, decode == decode16 ? of16 : of64);
-	n = decode(t->text + b->start, b->end - b->start, probe, sizeof(probe));
-	if (n < TEXT_LEAST || !is_text(probe, n < sizeof(probe) ? n - n / 8 : n))
+	if (decode == decode64)
+		decode = which64(t->text + b->start, b->end - b->start);
+	n = decode(t->text + b->start, b->end - b->start, probe,
+		decode == decode64_wide ? sizeof(probe) : PROBE);
+	if (n < TEXT_LEAST || !is_text(probe, n < PROBE ? n - n / 8 : n))
 		return 0;
 	n = b->end - b->start;
 	b->text = bawn_arena_alloc(a, n + 1);
@@ -232,6 +286,16 @@ static void whole_line(const struct inject_text *t, struct inject_block *b)
 		b->end++;
 }
 
+/* Numbers go on over what ends sentences, up to what is none. */
+static size_t from_numbers(const struct inject_text *t, struct inject_block *b)
+{
+	size_t n = t->len - b->start < NUMBERS_MAX ? t->len - b->start : NUMBERS_MAX;
+	size_t used = 0, len = inject_numbers(t->text + b->start, n, b->text, &used);
+
+	b->end = used > b->end - b->start ? b->start + used : b->end;
+	return len;
+}
+
 int inject_decode(struct bawn_arena *a, const struct inject_text *t, const struct inject_hint *h,
 	struct inject_block *ret)
 {
@@ -241,6 +305,7 @@ int inject_decode(struct bawn_arena *a, const struct inject_text *t, const struc
 		[HINT_REVERSED] = reverse,
 		[HINT_REVERSED_WORDS] = reverse_words,
 		[HINT_LEET] = unleet,
+		[HINT_SHIFTED] = inject_shifted,
 	};
 	struct inject_block b = {.start = h->start, .end = h->end};
 	int r = 0;
@@ -250,12 +315,14 @@ int inject_decode(struct bawn_arena *a, const struct inject_text *t, const struc
 		*ret = b;
 		return r;
 	}
-	if (h->kind != HINT_SPACED || t->text[b.start + 1] != ' ')
+	if (h->kind != HINT_NUMBERS && (h->kind != HINT_SPACED || t->text[b.start + 1] != ' '))
 		whole_line(t, &b);
-	b.text = bawn_arena_alloc(a, b.end - b.start + 1);
+	b.text = bawn_arena_alloc(a, h->kind == HINT_NUMBERS ? NUMBERS_MAX : b.end - b.start + 1);
 	if (!b.text)
 		return -ENOMEM;
-	b.len = decode[h->kind](t->text + b.start, b.end - b.start, b.text);
+	b.len = h->kind == HINT_NUMBERS
+			? from_numbers(t, &b)
+			: decode[h->kind](t->text + b.start, b.end - b.start, b.text);
 	*ret = b;
 	return 0;
 }

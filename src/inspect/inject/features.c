@@ -4,6 +4,7 @@
  * to the next; who is addressed, what is asked for, what is to be kept from whom and where the
  * sentence stands do. So most features are relations between word classes, and the neighbourhood.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "inspect/inject/classes.h"
@@ -616,6 +617,33 @@ static void mixes(struct view *v)
 	}
 }
 
+/*
+ * The words themselves. They tell less of texts from elsewhere than all the above does, but what
+ * the classes leave out is in them. Names, addresses and numbers are no words.
+ */
+static void own_words(struct view *v)
+{
+	uint64_t seen[FEATURE_WORDS / 64] = {0};
+	uint32_t before = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		const struct inject_word *w = &v->w[i];
+		bool plain = !(w->classes & (BIT(LEX_TARGET) | BIT(LEX_IDENT))) &&
+			     w->end - w->start < 18 &&
+			     !isdigit((unsigned char)v->t->text[w->start]);
+		uint32_t two[2] = {w->hash, before ? inject_hash_join(before, w->hash) : 0};
+
+		before = plain ? w->hash : 0;
+		for (unsigned k = 0; plain && k < 2; k++) {
+			uint32_t f = (two[k] * 0x9e3779b1u) >> 20;
+
+			if (two[k] && !(seen[f / 64] >> f % 64 & 1))
+				put(v, FEATURE_WORD + f);
+			seen[f / 64] |= BIT(f % 64);
+		}
+	}
+}
+
 static void neighbours(struct view *v)
 {
 	for (size_t d = 1; d <= AROUND; d++)
@@ -671,4 +699,6 @@ void inject_features(const struct inject_text *t, const struct inject_sentences 
 	odd_ones(&v);
 	harms(&v);
 	mixes(&v);
+	inject_meanings(all, i, words, v.n, out);
+	own_words(&v);
 }

@@ -23,9 +23,17 @@ uint64_t inject_near(const struct inject_sentences *all, size_t i)
 	return near;
 }
 
+/* Two of these in a longer one. */
+#define TELLING                                                                         \
+	(WEIGHTY | BIT(LEX_YOU) | BIT(LEX_AGENT) | BIT(LEX_TOOL) | BIT(LEX_ALWAYS) |    \
+		BIT(LEX_NORM) | BIT(LEX_URGENT) | BIT(LEX_PRETEXT) | BIT(LEX_VERBING) | \
+		BIT(LEX_MODAL))
+
 /* An action, and what may be at stake. */
-static bool weighs(uint64_t c)
+static bool weighs(uint64_t c, unsigned words)
 {
+	if (words >= 6 && c & (ACTIONS | BIT(LEX_DOES)) && __builtin_popcountll(c & TELLING) >= 2)
+		return true;
 	if (!(c & ACTIONS))
 		return false;
 	return __builtin_popcountll(c & WEIGHTY) >= 3 ||
@@ -68,7 +76,7 @@ bool inject_candidate(const struct inject_sentence *s)
 	if (c & ACTIONS && c & (BIT(LEX_TASK) | BIT(LEX_TOOL)) &&
 		c & (BIT(LEX_SEQ) | BIT(LEX_COND) | BIT(LEX_MODAL)))
 		return true;
-	return weighs(c);
+	return weighs(c, s->n_words);
 }
 
 bool inject_trigger(const struct inject_sentence *s)

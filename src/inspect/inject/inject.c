@@ -142,13 +142,15 @@ static int add_part(struct run *r, const char *text, size_t len, const struct in
 		return -ENOMEM;
 	*p = *like;
 	e = inject_normalise(bawn_scan_arena(r->scan), text, len, &p->t);
-	return e < 0 ? e : inject_split(bawn_scan_arena(r->scan), &p->t, &p->s);
+	if (e >= 0)
+		e = inject_split(bawn_scan_arena(r->scan), &p->t, &p->s);
+	return e < 0 ? e : inject_ciphers(bawn_scan_arena(r->scan), &p->t, &p->s);
 }
 
 /* Decode what looks encoded in the part at hand and line it up. */
 static int nested(struct run *r)
 {
-	size_t last[HINT_LEET + 1] = {0}, n = r->parts[r->at].s.n_hints;
+	size_t last[HINT_COUNT] = {0}, n = r->parts[r->at].s.n_hints;
 
 	if (r->parts[r->at].depth >= DEPTH_MAX)
 		return 0;
@@ -193,9 +195,23 @@ static bool reported(const struct inject_part *p, size_t i, unsigned place)
 		return true;
 	if (!i || !(p->s.v[i - 1].classes & talk))
 		return false;
-	from = p->s.v[i - 1].end;
-	from -= from > 0;
-	return memchr(p->t.text + from, ':', s->start - from) != NULL;
+	for (from = s->start; from > p->s.v[i - 1].start; from--)
+		if (!strchr(" \t\r\n\"'`>*-", p->t.text[from - 1]))
+			return p->t.text[from - 1] == ':';
+	return false;
+}
+
+/* What the sentences on both sides of a candidate are about, whatever they are themselves. */
+static void beside(const struct inject_part *p, size_t i)
+{
+	INJECT_RAW struct inject_word w[INJECT_WORDS_MAX];
+
+	for (size_t k = i ? i - 1 : 0; k < p->s.n && k <= i + 1; k++) {
+		struct inject_sentence *s = &p->s.v[k];
+
+		if (!s->candidate && !s->means)
+			s->means = inject_meaning(w, inject_words(p->t.text, s, w));
+	}
 }
 
 /* Everything that is a candidate has to be known before the first is scored: neighbours count. */
@@ -206,17 +222,24 @@ static void candidates(const struct inject_part *p)
 	for (size_t i = 0; i < p->s.n; i++) {
 		struct inject_sentence *s = &p->s.v[i];
 		unsigned place;
+		size_t n;
 
 		s->score = INJECT_UNSCORED;
 		s->candidate = (s->open || s->hits) && inject_candidate(s);
 		if (!s->candidate)
 			continue;
-		s->harm = inject_harm(p->t.text, s, w, inject_words(p->t.text, s, w));
+		n = inject_words(p->t.text, s, w);
+		s->harm = inject_harm(p->t.text, s, w, n);
+		s->means = inject_meaning(w, n);
 		s->quoted = s->cited || inject_quoted(&p->t, s);
 		place = p->place | inject_place(&p->t, s->start, s->end);
 		s->unseen = place & PLACE_UNSEEN;
-		s->reported = reported(p, i, place);
+		s->sampled = inject_sampled(&p->t, s);
+		s->reported = s->sampled || reported(p, i, place);
 	}
+	for (size_t i = 0; i < p->s.n; i++)
+		if (p->s.v[i].candidate)
+			beside(p, i);
 }
 
 static int sentences(struct run *r)
@@ -308,6 +331,15 @@ static bool calls(const struct inject_sentence *s)
 	return s->command && s->classes >> LEX_EXEC & 1 && s->classes >> LEX_IDENT & 1;
 }
 
+/* Who reads is spoken to, or the user is not to be served: few say that, and it takes few words. */
+static bool outright(const struct inject_sentence *s)
+{
+	uint64_t spurned =
+		(uint64_t)1 << LEX_NEG | (uint64_t)1 << LEX_USER3 | (uint64_t)1 << LEX_TASK;
+
+	return s->classes >> LEX_READER & 1 || (s->classes & spurned) == spurned;
+}
+
 /* Most sentences are no order to anybody: find those that may be, before anything costs time. */
 static void gate(const struct run *r)
 {
@@ -316,7 +348,7 @@ static void gate(const struct run *r)
 	for (size_t i = 0; i < p->s.n; i++)
 		p->s.v[i].open = inject_trigger(&p->s.v[i]) &&
 				 (r->visitor->all || p->s.v[i].foreign || calls(&p->s.v[i]) ||
-					 inject_gate(&p->s, i));
+					 outright(&p->s.v[i]) || inject_gate(&p->s, i));
 }
 
 /* Rules over the part at hand, then its sentences. */

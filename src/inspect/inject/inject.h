@@ -106,7 +106,10 @@ enum inject_hint_kind {
 	HINT_TURNED,   /* a sentence that makes sense by rot13 */
 	HINT_REVERSED, /* or backwards */
 	HINT_REVERSED_WORDS,
-	HINT_LEET, /* or with letters for its digits */
+	HINT_LEET,    /* or with letters for its digits */
+	HINT_NUMBERS, /* numbers that stand for letters */
+	HINT_SHIFTED, /* words that make sense with letters moved along the alphabet */
+	HINT_COUNT,
 };
 
 struct inject_hint {
@@ -125,6 +128,15 @@ struct inject_block {
 /* 0 or -ENOMEM. */
 int inject_decode(struct bawn_arena *a, const struct inject_text *t, const struct inject_hint *h,
 	struct inject_block *ret);
+
+/* cipher.c: the text that numbers at p spell, and how many bytes they take; 0 when they spell none.
+ * out has room for n bytes. */
+size_t inject_numbers(const char *p, size_t n, char *out, size_t *used);
+/* The same with letters moved along the alphabet. */
+size_t inject_shifted(const char *p, size_t n, char *out);
+struct inject_sentences;
+/* Adds hints for both. 0 or -ENOMEM. */
+int inject_ciphers(struct bawn_arena *a, const struct inject_text *t, struct inject_sentences *all);
 
 /* Word classes of rules/data/inject-lexicon.txt; the generated header numbers them (LEX_*). */
 #define LEX_MAX 64
@@ -200,7 +212,9 @@ struct inject_sentence {
 	bool candidate;
 	bool quoted, unseen; /* of a candidate, as are the next two */
 	bool reported;       /* quoted, listed or announced: it may be an example */
+	bool sampled;        /* one of several that are labelled: it is an example */
 	struct inject_harm harm;
+	uint64_t means; /* of a candidate and of those next to it, see meaning.c */
 };
 
 struct inject_sentences {
@@ -231,16 +245,26 @@ size_t inject_words(const char *text, const struct inject_sentence *s,
 struct inject_harm inject_harm(
 	const char *text, const struct inject_sentence *s, const struct inject_word *w, size_t n);
 
+/* What the sentence with these words is about, as a mask of meanings. */
+uint64_t inject_meaning(const struct inject_word *w, size_t n);
+
 /* Binary features of a sentence among its neighbours, as indexes into the weights. */
-#define FEATURE_CLASS  0u                        /* the sentence has a word of the class */
-#define FEATURE_NEAR   (FEATURE_CLASS + LEX_MAX) /* one of its neighbours does */
-#define FEATURE_SHAPE  (FEATURE_NEAR + LEX_MAX)  /* see features.c */
-#define FEATURE_SHAPES 256u
-#define FEATURE_MIX    (FEATURE_SHAPE + FEATURE_SHAPES) /* two roles in the sentence */
-#define FEATURE_MIXES  864u
-#define FEATURE_WIDE   (FEATURE_MIX + FEATURE_MIXES) /* in it and its neighbours */
-#define FEATURE_COUNT  (FEATURE_WIDE + FEATURE_MIXES)
-#define FEATURES_MAX   FEATURE_COUNT
+#define FEATURE_CLASS      0u                        /* the sentence has a word of the class */
+#define FEATURE_NEAR       (FEATURE_CLASS + LEX_MAX) /* one of its neighbours does */
+#define FEATURE_SHAPE      (FEATURE_NEAR + LEX_MAX)  /* see features.c */
+#define FEATURE_SHAPES     256u
+#define FEATURE_MIX        (FEATURE_SHAPE + FEATURE_SHAPES) /* two roles in the sentence */
+#define FEATURE_MIXES      864u
+#define FEATURE_WIDE       (FEATURE_MIX + FEATURE_MIXES)  /* in it and its neighbours */
+#define FEATURE_MEANS      (FEATURE_WIDE + FEATURE_MIXES) /* see meaning.c; of the sentence */
+#define FEATURE_MEANS_NEAR (FEATURE_MEANS + 64u)          /* … and of those next to it */
+#define FEATURE_DEEP       (FEATURE_MEANS_NEAR + 64u)     /* what follows has no hidden layer */
+#define FEATURE_PAIR       FEATURE_DEEP                   /* one meaning before another */
+#define FEATURE_PAIRS      2304u
+#define FEATURE_WORD       (FEATURE_PAIR + FEATURE_PAIRS) /* a word or two in a row, by their hash */
+#define FEATURE_WORDS      4096u
+#define FEATURE_COUNT      (FEATURE_WORD + FEATURE_WORDS)
+#define FEATURES_MAX       3072u /* of one sentence; more are left out */
 
 struct inject_features {
 	uint16_t v[FEATURES_MAX];
@@ -256,11 +280,16 @@ bool inject_trigger(const struct inject_sentence *s);
 bool inject_candidate(const struct inject_sentence *s);
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
 	unsigned place, struct inject_features *out);
+/* Adds those that meanings make. */
+void inject_meanings(const struct inject_sentences *all, size_t i, const struct inject_word *w,
+	size_t n, struct inject_features *out);
 /* quote.c: the mark that a sentence stands in (0: in none), and what is before that. */
 char inject_quote(const struct inject_text *t, const struct inject_sentence *s, char *before);
 #define INJECT_VALUE ":[{(,=-\n" /* what stands before a value, and not before a quotation */
 /* Whether the sentence stands in quotation marks that belong to prose, or in backquotes. */
 bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s);
+/* Whether a line behind it labels it, and others in the text are labelled likewise. */
+bool inject_sampled(const struct inject_text *t, const struct inject_sentence *s);
 /* Whether what starts at `at` in the sentence does. */
 bool inject_cited(const struct inject_text *t, const struct inject_sentence *s, size_t at);
 /* Log-odds by the learned weights, and what they mean as a confidence. */

@@ -4,6 +4,7 @@
  * somebody else; what stands between those of a value (of JSON, CSV, code) is the text itself.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "inspect/inject/inject.h"
 
@@ -33,6 +34,40 @@ bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s)
 	char before = 0, q = inject_quote(t, s, &before);
 
 	return q == '`' || (q && !strchr(INJECT_VALUE, before));
+}
+
+/* What starts a line that judges the text above it, as in a list of samples. */
+static size_t label(const char *p, size_t n)
+{
+	static const char words[][10] = {"score", "label", "rating", "expected", "verdict",
+		"category", "injection", "flagged", "malicious", "blocked"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t len = strlen(words[i]);
+
+		if (n > len && !strncasecmp(p, words[i], len))
+			return len;
+	}
+	return 0;
+}
+
+bool inject_sampled(const struct inject_text *t, const struct inject_sentence *s)
+{
+	const char *p = t->text + s->end, *end = t->text + t->len, *next;
+	size_t n;
+
+	while (p < end && strchr(" \t\r\n\"',", *p))
+		p++;
+	n = label(p, (size_t)(end - p));
+	for (next = p + n; n && next < end && strchr(" \"'", *next);)
+		next++;
+	if (!n || next >= end || !strchr(":=", *next))
+		return false;
+	/* one alone may stand anywhere; who has samples has several */
+	for (const char *q = t->text; (q = memmem(q, (size_t)(end - q), p, n)); q += n)
+		if (q != p && q[n] == p[n])
+			return true;
+	return false;
 }
 
 bool inject_cited(const struct inject_text *t, const struct inject_sentence *s, size_t at)

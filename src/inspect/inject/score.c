@@ -16,7 +16,8 @@
 #define REACH      3   /* sentences on each side */
 #define NEIGHBOUR  0.5 /* how much of a neighbour's rules counts */
 
-_Static_assert(sizeof(hidden) == (size_t)FEATURE_COUNT * HIDDEN,
+_Static_assert(
+	sizeof(hidden) == (size_t)FEATURE_DEEP * HIDDEN && sizeof(direct) == (size_t)FEATURE_COUNT,
 	"the weights are of other features: train again");
 
 /* Sums of small integers: the same everywhere, whatever the order and the compiler. */
@@ -31,9 +32,12 @@ double inject_score(const struct inject_features *f)
 		int16_t part[HIDDEN] = {0};
 
 		for (; i < end; i++) {
-			const int8_t *w = hidden[f->v[i]];
+			const int8_t *w;
 
 			straight += direct[f->v[i]];
+			if (f->v[i] >= FEATURE_DEEP)
+				continue;
+			w = hidden[f->v[i]];
 			for (unsigned k = 0; k < HIDDEN; k++)
 				part[k] = (int16_t)(part[k] + w[k]);
 		}
@@ -91,6 +95,8 @@ double inject_meant(const struct inject_sentences *all, size_t i)
 		m *= 0.7;
 	if (s->quoted)
 		m *= 0.55;
+	if (s->sampled)
+		m *= 0.35;
 	if ((s->classes | before) & BIT(LEX_EXAMPLE))
 		m *= 0.8;
 	return s->unseen && m < 0.8 ? (m + 0.8) / 2 : m;

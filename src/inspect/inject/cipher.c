@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text that was turned into numbers (hexadecimal, decimal, octal, binary, in whatever marks they
+ * stand) or whose letters were moved along the alphabet. The splitter does not see these: no word
+ * of theirs is odd by itself. So sentences are looked at, and nearly all are done with after a few
+ * bytes.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/digit.h"
+#include "inject-lexicon.h"
+#include "inspect/inject/inject.h"
+
+#define NUMBERS_LEAST  12 /* in a sentence */
+#define NUMBERS_PROBE  10 /* that have to stand for letters before the rest is looked at */
+#define SHIFT_WORDS    6
+#define SHIFT_LETTERS  400 /* of a sentence that are looked at */
+#define SHIFT_KNOWN    3   /* of four words, so many have to be known behind the shift */
+#define NUMBER_LONG    9   /* with what stands between them, bytes each on the whole */
+#define NUMBER_CLASSES 4   /* that words among them may have */
+#define ATBASH         26
+#define STARTS         6 /* words of a sentence that numbers may start at */
+#define BETWEEN        " \t\r\n,;\\%=&#:"
+
+enum base {
+	BASE_2 = 2,
+	BASE_8 = 8,
+	BASE_10 = 10,
+	BASE_16 = 16,
+};
+
+/* A number, with what may stand before it in code. */
+struct number {
+	const char *digits;
+	size_t len;
+	bool marked; /* by x or u: the digits are hexadecimal */
+	bool slash;  /* by a backslash */
+};
+
+/* The next number; its end, or NULL when something else stands there. */
+static const char *next_number(const char *p, const char *end, struct number *r)
+{
+	*r = (struct number){0};
+	for (; p < end && strchr(BETWEEN, *p); p++)
+		r->slash = *p == '\\';
+	if (end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x') {
+		r->marked = true;
+		p += 2;
+	} else if (p < end && ((*p | 0x20) == 'x' || (*p | 0x20) == 'u')) {
+		r->marked = true;
+		p++;
+	}
+	r->digits = p;
+	while (p < end && isxdigit((unsigned char)*p))
+		p++;
+	r->len = (size_t)(p - r->digits);
+	return r->len && r->len <= 8 && !(p < end && isalnum((unsigned char)*p)) ? p : NULL;
+}
+
+static enum base base_of(const struct number *v, size_t n)
+{
+	bool two = true, ten = true, eight = true;
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].marked)
+			return BASE_16;
+		two &= v[i].len >= 7;
+		eight &= v[i].len == 3 && (!i || v[i].slash);
+		for (size_t k = 0; k < v[i].len; k++) {
+			ten &= isdigit((unsigned char)v[i].digits[k]) != 0;
+			two &= v[i].digits[k] == '0' || v[i].digits[k] == '1';
+		}
+	}
+	return two ? BASE_2 : eight ? BASE_8 : ten && v[0].len < 4 ? BASE_10 : BASE_16;
+}
+
+/* What it stands for, 0 when that is no character of a text. */
+static char character(const struct number *v, enum base base)
+{
+	unsigned x = 0;
+
+	for (size_t i = 0; i < v->len; i++) {
+		int d = bawn_digit16(v->digits[i]);
+
+		if (d < 0 || d >= (int)base)
+			return 0;
+		x = x * (unsigned)base + (unsigned)d;
+	}
+	return (char)((x >= ' ' && x < 0x7f) || x == '\n' ? x : 0);
+}
+
+/* Two hexadecimal digits each may happen to be decimal ones. */
+static bool spells(const struct number *v, size_t n, enum base base)
+{
+	size_t letters = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		char c = character(&v[i], base);
+
+		if (!c)
+			return false;
+		letters += isalpha((unsigned char)c) || c == ' ';
+	}
+	return letters * 10 >= n * 8;
+}
+
+static bool probe(const char *p, const char *end, enum base *base)
+{
+	struct number v[NUMBERS_PROBE];
+
+	for (size_t i = 0; i < NUMBERS_PROBE; i++) {
+		p = next_number(p, end, &v[i]);
+		if (!p)
+			return false;
+	}
+	*base = base_of(v, NUMBERS_PROBE);
+	if (*base == BASE_10 && !spells(v, NUMBERS_PROBE, *base))
+		*base = BASE_16;
+	return spells(v, NUMBERS_PROBE, *base);
+}
+
+size_t inject_numbers(const char *p, size_t n, char *out, size_t *used)
+{
+	const char *end = p + n, *at = p;
+	enum base base = BASE_16;
+	size_t o = 0;
+
+	*used = 0;
+	if (!probe(p, end, &base))
+		return 0;
+	for (;;) {
+		struct number v;
+		char c;
+
+		at = next_number(at, end, &v);
+		c = (char)(at ? character(&v, base) : 0);
+		if (!c)
+			return o;
+		out[o++] = c;
+		*used = (size_t)(at - p);
+	}
+}
+
+static char shifted(char c, unsigned by)
+{
+	char first = (char)(c >= 'a' && c <= 'z' ? 'a' : c >= 'A' && c <= 'Z' ? 'A' : 0);
+
+	if (!first)
+		return c;
+	if (by == ATBASH)
+		return (char)(first + 25 - (c - first));
+	return (char)(first + (c - first + (int)by) % 26);
+}
+
+/* Words that most English sentences have; whether one of them stands there. */
+static bool common(const char *w, size_t n)
+{
+	static const char words[][5] = {"the", "and", "you", "your", "this", "that", "with", "all",
+		"not", "for", "to", "of", "in", "is", "on", "or", "any", "are"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (n == strlen(words[i]) && !strncasecmp(w, words[i], n))
+			return true;
+	return false;
+}
+
+/* Whether it has one of them, as it stands. */
+static bool has_common(const char *p, size_t n)
+{
+	for (size_t i = 0, k; i < n; i = k + 1) {
+		for (k = i; k < n && isalpha((unsigned char)p[k]);)
+			k++;
+		if (k > i && common(p + i, k - i))
+			return true;
+	}
+	return false;
+}
+
+/* How many words of the shifted text are known, of how many. */
+static bool reads(const char *p, size_t n, unsigned by)
+{
+	INJECT_RAW char w[32 + INJECT_PAD];
+	size_t words = 0, known = 0, often = 0;
+
+	for (size_t i = 0, k; i < n; i = k + 1) {
+		for (k = i; k < n && isalpha((unsigned char)p[k]) && k - i < 32; k++)
+			w[k - i] = shifted(p[k], by);
+		if (k == i)
+			continue;
+		memset(w + (k - i), 0, 8);
+		words++;
+		often += common(w, k - i);
+		known += common(w, k - i) || inject_lexicon(inject_hash(w, k - i)) != 0;
+	}
+	return often >= 1 && known * 4 >= words * SHIFT_KNOWN - words && known >= 4;
+}
+
+/* What letters that were moved may happen to be. */
+#define BY_CHANCE ((uint64_t)1 << LEX_TARGET | (uint64_t)1 << LEX_IDENT | (uint64_t)1 << LEX_URLISH)
+
+/* Plain words with hardly one among them that is known: what code and data hardly ever are. */
+static bool odd_prose(const struct inject_text *t, const struct inject_sentence *s)
+{
+	const char *p = t->text;
+	size_t letters = 0, n = s->end - s->start;
+
+	if (s->n_words < SHIFT_WORDS || s->foreign ||
+		__builtin_popcountll(s->classes & ~BY_CHANCE) > 2)
+		return false;
+	for (size_t i = s->start; i < s->end; i++) {
+		unsigned char c = (unsigned char)p[i];
+
+		if (!isalpha(c) && !strchr(" ,.'!?:;@-/", c))
+			return false;
+		if (isupper(c) && i > s->start && isalpha((unsigned char)p[i - 1]))
+			return false;
+		letters += isalpha(c) != 0;
+	}
+	return letters * 10 >= n * 7u && !has_common(p + s->start, n);
+}
+
+size_t inject_shifted(const char *p, size_t n, char *out)
+{
+	size_t look = n < SHIFT_LETTERS ? n : SHIFT_LETTERS;
+
+	for (unsigned by = 1; by <= ATBASH; by++) {
+		if (by == 13 || !reads(p, look, by)) /* the splitter sees that one */
+			continue;
+		for (size_t i = 0; i < n; i++)
+			out[i] = shifted(p[i], by);
+		return n;
+	}
+	return 0;
+}
+
+static int add_hint(struct bawn_arena *a, struct inject_sentences *all,
+	const struct inject_sentence *s, enum inject_hint_kind kind)
+{
+	struct inject_hint *h;
+
+	if (all->n_hints >= INJECT_HINTS_MAX)
+		return 0;
+	h = bawn_grow(a, &all->hints, &all->n_hints, &all->cap_hints);
+	if (!h)
+		return -ENOMEM;
+	*h = (struct inject_hint){.start = s->start, .end = s->end, .kind = kind};
+	return 0;
+}
+
+/* Where the first numbers of a sentence start that spell something; its end when none do. */
+static size_t numbers_start(const struct inject_text *t, const struct inject_sentence *s)
+{
+	const char *p = t->text;
+	enum base base;
+	unsigned tries = 0;
+
+	if (s->n_words < NUMBERS_LEAST || s->end - s->start > NUMBER_LONG * (uint32_t)s->n_words ||
+		__builtin_popcountll(s->classes) > NUMBER_CLASSES)
+		return s->end;
+	for (size_t i = s->start; i < s->end && tries < STARTS; i++) {
+		if (!isalnum((unsigned char)p[i]) ||
+			(i > s->start && isalnum((unsigned char)p[i - 1])))
+			continue;
+		tries++;
+		if ((isxdigit((unsigned char)p[i]) || (p[i] | 0x20) == 'x' ||
+			    (p[i] | 0x20) == 'u') &&
+			probe(p + i, p + s->end, &base))
+			return i;
+	}
+	return s->end;
+}
+
+int inject_ciphers(struct bawn_arena *a, const struct inject_text *t, struct inject_sentences *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct inject_sentence s = all->v[i];
+		int r = 0;
+
+		s.start = (uint32_t)numbers_start(t, &all->v[i]);
+		if (s.start < s.end)
+			r = add_hint(a, all, &s, HINT_NUMBERS);
+		else if (odd_prose(t, &all->v[i]))
+			r = add_hint(a, all, &all->v[i], HINT_SHIFTED);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
