@@ -250,6 +250,7 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	int r;
 
 	n->plan = init.plan = bawn_holes_in(plan);
+	init.groups_follow = n->groups_follow;
 	r = bawn_link_plan(&n->link, n->plan, err);
 	if (r == 0)
 		r = check(plan, err);

@@ -299,6 +299,7 @@ static const struct bawn_init init = {.plan = &plan,
 	.uid = 7,
 	.gid = 8,
 	.by_cgroup = BAWN_CTL_LIMIT_MEMORY,
+	.groups_follow = true,
 	.outer = {.follow_parent = true,
 		.limits = BAWN_CTL_LIMIT_CPU,
 		.host_ns = {1, 2, 3, UINT64_MAX}},
@@ -319,6 +320,7 @@ TEST(handover_comes_back_whole)
 	ASSERT_EQ(got.uid, 7);
 	ASSERT_EQ(got.gid, 8);
 	ASSERT_EQ(got.by_cgroup, BAWN_CTL_LIMIT_MEMORY);
+	ASSERT_TRUE(got.groups_follow);
 	ASSERT_EQ(got.outer.limits, BAWN_CTL_LIMIT_CPU);
 	ASSERT_TRUE(got.outer.follow_parent && got.outer.host_ns[3] == UINT64_MAX);
 	ASSERT_EQ(got.base.len, 2);
