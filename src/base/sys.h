@@ -72,7 +72,8 @@ static inline bool bawn_sched_swap_now(pid_t child, struct bawn_sched_swap *s)
 	int here = sched_getcpu();
 	cpu_set_t ours;
 
-	if (here < 0 || sched_getaffinity(0, sizeof(s->all), &s->all) < 0 || CPU_COUNT(&s->all) != 2)
+	if (here < 0 || sched_getaffinity(0, sizeof(s->all), &s->all) < 0 ||
+		CPU_COUNT(&s->all) != 2)
 		return false;
 	s->other = s->all;
 	CPU_CLR((size_t)here, &s->other);

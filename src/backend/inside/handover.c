@@ -16,7 +16,7 @@ struct head {
 	uint32_t base, notify; /* instructions of the filters, which follow in this order */
 	uint32_t follow_parent, shared, limits;
 	uint32_t places; /* follow the filters */
-	uint32_t zero; /* what follows is aligned */
+	uint32_t zero;   /* what follows is aligned */
 	uint64_t host_ns[BAWN_NS_COUNT];
 };
 

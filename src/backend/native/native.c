@@ -176,8 +176,8 @@ static bool is_waiting(const struct native *n)
 static int send_parcel(const struct native *n, const int fds[BAWN_PARCEL_FDS])
 {
 	struct bawn_sched_swap swap;
-	bool swapped = !n->link.by_order && is_waiting(n) &&
-		       bawn_sched_swap_now(n->link.pid, &swap);
+	bool swapped =
+		!n->link.by_order && is_waiting(n) && bawn_sched_swap_now(n->link.pid, &swap);
 	int r = bawn_parcel_send(n->link.sock, fds);
 
 	if (swapped)

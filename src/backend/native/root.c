@@ -370,19 +370,23 @@ static int do_mount(struct builder *b, const struct bawn_mount *m, struct bawn_e
 	return how[m->kind](b, m, err);
 }
 
-static int mask_proc(const struct builder *b, struct bawn_error *err)
+/* Nothing over each of these, as far as this kernel has them. */
+static int mask_proc(const struct builder *b, bool dirs, struct bawn_error *err)
 {
-	for (const struct bawn_proc_mask *m = bawn_proc_masked; m->path; m++) {
-		_cleanup_close_ int tree = -1;
+	_cleanup_close_ int tree = -1;
 
-		/* the host's /proc is of the same kernel, and its names are known already */
-		if (faccessat(AT_FDCWD, m->path, F_OK, 0) < 0)
+	for (const struct bawn_proc_mask *m = bawn_proc_masked; m->path; m++) {
+		if (m->dir != dirs)
 			continue;
-		tree = clone_nothing(b, m->dir);
+		if (tree < 0)
+			tree = clone_nothing(b, dirs);
 		if (tree < 0)
 			return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot mask '%s'", m->path);
-		if (attach_at(b, tree, m->path + 1, err) < 0)
-			return -EIO;
+		if (move_mount(tree, "", b->root, m->path + 1, MOVE_MOUNT_F_EMPTY_PATH) == 0)
+			(void)close(TAKE_FD(tree));
+		else if (errno != ENOENT)
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "cannot mask '%s': %m", m->path);
 	}
 	return 0;
 }
@@ -400,7 +404,9 @@ static int attach_proc(struct builder *b, struct bawn_error *err)
 	r = need_dir(b, "proc", err);
 	if (r >= 0)
 		r = attach_at(b, b->proc, "proc", err);
-	return r < 0 ? r : mask_proc(b, err);
+	if (r >= 0)
+		r = mask_proc(b, false, err);
+	return r < 0 ? r : mask_proc(b, true, err);
 }
 
 static int make_node(const struct builder *b, const char *path, struct bawn_error *err)
@@ -460,42 +466,10 @@ static int attach_scratch(struct builder *b, struct bawn_error *err)
 	return attach_at(b, b->scratch, STAGE, err);
 }
 
-/* The helper and we share this. It ends before bawn_wall_root_left() returns. */
-static struct {
-	pid_t pid;
-	int error;
-} leaving;
-
-static int leave_main(void *arg)
-{
-	(void)arg;
-	leaving.error = umount2(".", MNT_DETACH) < 0 ? errno : 0;
-	return 0;
-}
-
-/* The old root lies on top of ours: "/" is below it, but "x/.." leads onto it. The kernel waits for
- * a grace period when it takes it away: so a helper does it while we do what needs no names. */
-static int leave(struct bawn_error *err)
-{
-	static char stack[16384] __attribute__((aligned(64)));
-
-	leaving.error = EIO;
-	leaving.pid = clone(leave_main, stack + sizeof(stack), CLONE_VM | CLONE_FILES, NULL);
-	if (leaving.pid < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a helper: %m");
-	return 0;
-}
-
 int bawn_wall_root_left(struct bawn_error *err)
 {
 	struct statx below = {0}, above = {0};
 
-	while (waitpid(leaving.pid, NULL, __WALL) < 0)
-		if (errno != EINTR)
-			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "the helper is lost: %m");
-	errno = leaving.error;
-	if (leaving.error)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot leave the old root: %m");
 	/* if anything else lay on top of ours, that is gone and the old root is still there */
 	if (statx(AT_FDCWD, "/", AT_NO_AUTOMOUNT, STATX_MNT_ID, &below) < 0 ||
 		statx(AT_FDCWD, "/dev/..", AT_NO_AUTOMOUNT, STATX_MNT_ID, &above) < 0)
@@ -510,8 +484,6 @@ int bawn_wall_root_left(struct bawn_error *err)
 /* From here on the new root is "/". */
 static int enter(const struct builder *b, struct bawn_error *err)
 {
-	int r;
-
 	struct mount_attr ro = {.attr_set = MOUNT_ATTR_RDONLY};
 
 	if (fchdir(b->root) < 0)
@@ -527,9 +499,9 @@ static int enter(const struct builder *b, struct bawn_error *err)
 							 : 0;
 	if (bawn_pivot_root(".", ".") < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot change the root: %m");
-	r = leave(err);
-	if (r < 0)
-		return r;
+	/* the old root lies on top of ours: "/" is below it, but "x/.." leads onto it */
+	if (umount2(".", MNT_DETACH) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot leave the old root: %m");
 	if (chdir("/") < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot enter the new root: %m");
 	return 0;

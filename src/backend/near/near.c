@@ -415,8 +415,8 @@ static int send_groups(struct bawn_near *n, const struct bawn_plan *plan, struct
 	r = bawn_cgroup_hand(n->link.cgroup, enforced, n->link.sock);
 	/* nobody is there any more: await says why */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
-		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot hand over the control groups: %s",
-			strerrordesc_np(-r));
+		return bawn_fail(err, BAWN_ERR_BACKEND, r,
+			"cannot hand over the control groups: %s", strerrordesc_np(-r));
 	return 0;
 }
 
