@@ -282,6 +282,17 @@ load common
 	[[ $stderr == "bawn: "*nosuch* ]]
 }
 
+@test "a wall begun before the policy was read is gone where the policy names another" {
+	echo 'backend: landlock' >../other.yaml
+	run -0 bawn run -q --policy ../other.yaml --result ../r.json -- sh -c '
+		host=$(sed -n "s/^PPid:.//p" /proc/$PPID/status)
+		grep -lx "PPid:.$host" $(grep -lx "Name:.bawn-init" /proc/[0-9]*/status 2>/dev/null) 2>/dev/null | wc -l'
+	[ "$(jq -r .backend ../r.json)" = landlock ]
+	[ "$output" = 1 ]
+	echo 'backend: nosuch' >../other.yaml
+	run -125 bawn run -q --policy ../other.yaml -- true
+}
+
 @test "sandbox.fallback stands in for a backend that cannot be used, and says so" {
 	echo 'sandbox: {preferred: apple-container, fallback: [seatbelt, native]}' >../fallback.yaml
 	run --separate-stderr -0 bawn run --policy ../fallback.yaml --result ../r.json -- echo ran

@@ -200,6 +200,13 @@ static int step_limits(struct init_state *s, struct bawn_error *err)
 	return 0;
 }
 
+/* What exec could give back. It takes nothing of what we have. */
+static int step_bounding(struct init_state *s, struct bawn_error *err)
+{
+	(void)s;
+	return bawn_wall_no_bounding(err);
+}
+
 static int step_privilege(struct init_state *s, struct bawn_error *err)
 {
 	(void)s;
@@ -313,12 +320,14 @@ static const struct step {
 	{"identity", T(FULL), step_identity, BAWN_CTL_PROC | BAWN_CTL_IPC},
 	{"identity", T(CHROOT), step_groups, BAWN_CTL_PROC | BAWN_CTL_IPC},
 	{"root", OURS, step_begin, 0},
+	{"privilege", OURS, step_bounding, 0},
 	{"plan", HERE, step_plan, 0}, /* what stands above is the same for all */
 	{"network", OURS, step_fill, 0},
 	{"root", OURS, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK},
 	{"network", OURS, step_join, BAWN_CTL_NET_NONE},
 	{"terminal", EACH, step_terminal, 0},
 	{"limits", EACH & ~OURS, step_limits, BAWN_CTL_LIMIT_FILES},
+	{"privilege", EACH & ~OURS, step_bounding, 0},
 	{"privilege", EACH, step_privilege, BAWN_CTL_PRIVILEGE},
 	{"hidden", T(NEAR), step_hidden, BAWN_CTL_FS_DENY},
 	{"root", T(FULL), step_left, 0}, /* before any name of the plan is looked up */
