@@ -284,11 +284,14 @@ load common
 
 @test "a wall begun before the policy was read is gone where the policy names another" {
 	echo 'backend: landlock' >../other.yaml
-	run -0 bawn run -q --policy ../other.yaml --result ../r.json -- sh -c '
-		host=$(sed -n "s/^PPid:.//p" /proc/$PPID/status)
-		grep -lx "PPid:.$host" $(grep -lx "Name:.bawn-init" /proc/[0-9]*/status 2>/dev/null) 2>/dev/null | wc -l'
+	"$BAWN" run -q --policy ../other.yaml --result ../r.json -- sh -c ': >ready; while [ -e ready ]; do sleep 0.05; done' &
+	pid=$!
+	for _ in $(seq 400); do [ -e ready ] && break; sleep 0.05; done
+	count=$(pgrep -cx -P "$pid" bawn-init)
+	rm ready
+	wait "$pid"
 	[ "$(jq -r .backend ../r.json)" = landlock ]
-	[ "$output" = 1 ]
+	[ "$count" = 1 ]
 	echo 'backend: nosuch' >../other.yaml
 	run -125 bawn run -q --policy ../other.yaml -- true
 }
