@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -124,7 +125,8 @@ static int step_plan(struct init_state *s, struct bawn_error *err)
 
 	if (!a)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
-	(void)send(s->sock, &waiting, sizeof(waiting), MSG_NOSIGNAL);
+	if (poll(&(struct pollfd){.fd = s->sock, .events = POLLIN}, 1, 0) == 0)
+		(void)send(s->sock, &waiting, sizeof(waiting), MSG_NOSIGNAL);
 	r = bawn_parcel_take(a, s->sock, s->in, err);
 	if (r == -EPIPE) /* nobody waits for an answer */
 		_exit(1);
