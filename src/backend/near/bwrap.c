@@ -131,10 +131,9 @@ static int bwrap_build(
 		r = add_mount(plan, i, args, err);
 	if (r < 0)
 		return r;
-	bawn_near_add(args, "--proc", "/proc", NULL);
-	if (!whole)
-		bawn_near_add(args, "--remount-ro", "/", NULL);
-	bawn_near_add(args, "--chdir", "/", "--", NULL);
+	/* its own root is bawn-inside's to make read-only: each mount that bubblewrap changes costs
+	 * it a look at the list of all */
+	bawn_near_add(args, "--proc", "/proc", "--chdir", "/", "--", NULL);
 	bawn_near_addf(args, "/proc/self/fd/%d", job->inside_fd);
 	bawn_near_add(args, "near", job->socket, NULL);
 	return 0;

@@ -140,7 +140,6 @@ TEST(bwrap_takes_every_kind_of_mount)
 				      "--dev-bind /dev/zero /dev/kvm\n"
 				      "--bind-fd N /run/s\n"
 				      "--proc /proc\n"
-				      "--remount-ro /\n"
 				      "--chdir /\n"
 				      "-- /proc/self/fd/40 near fd:41");
 	ASSERT_EQ(args.n_fds, 5);
