@@ -135,7 +135,7 @@ TEST(bwrap_takes_every_kind_of_mount)
 				      "--symlink usr/bin /bin\n"
 				      "--perms 1777\n--size 1048576\n--tmpfs /tmp\n"
 				      "--perms 0700\n--size 1048576\n--tmpfs /home/u\n"
-				      "--perms 0644\n--ro-bind-data N /home/u/.gitconfig\n"
+				      "--perms 0644\n--file N /home/u/.gitconfig\n"
 				      "--bind-fd N /w\n"
 				      "--dev-bind /dev/zero /dev/kvm\n"
 				      "--bind-fd N /run/s\n"
@@ -155,11 +155,13 @@ TEST(bwrap_on_the_whole_root)
 	plan.pty = true;
 	plan.limits.disk = BAWN_UNLIMITED;
 	add(BAWN_MNT_SCRATCH, NULL, "/tmp");
+	add(BAWN_MNT_FILE, "text", "/etc/gitconfig"); /* the host's must not be written */
 	build(&bawn_tool_bwrap, &args);
 	expect_line(&args, BWRAP_HEAD "--bind-fd N /\n"
 				      "--perms 0755\n--tmpfs /dev\n" BWRAP_NODES
 				      "--dev-bind /dev/tty /dev/tty\n" BWRAP_LINKS
 				      "--perms 1777\n--tmpfs /tmp\n"
+				      "--perms 0644\n--ro-bind-data N /etc/gitconfig\n"
 				      "--proc /proc\n"
 				      "--chdir /\n"
 				      "-- /proc/self/fd/40 near fd:41");
