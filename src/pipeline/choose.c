@@ -175,6 +175,22 @@ int bawn_choose_among(const struct bawn_backend *(*at)(size_t), const struct baw
 	return 0;
 }
 
+const struct bawn_backend *bawn_choose_guess(const struct bawn_policy_source *src)
+{
+	static const char *const telling[] = {
+		"backend", "level", "isolation", "prefer", "enforcement.docker.image"};
+	const struct bawn_backend *be;
+	size_t i = 0;
+
+	for (size_t k = 0; k < src->n_settings; k++)
+		for (size_t t = 0; t < sizeof(telling) / sizeof(telling[0]); t++)
+			if (!strcmp(src->settings[k].key, telling[t]))
+				return NULL;
+	while ((be = bawn_backend_at(i)) && (be->level != BAWN_LEVEL_PROCESS || be->foreign))
+		i++;
+	return be && be->begin ? be : NULL;
+}
+
 int bawn_choose(const struct bawn_policy *p, struct bawn_choices *ret, struct bawn_error *err)
 {
 	return bawn_choose_among(bawn_backend_at, p, ret, err);

@@ -24,6 +24,11 @@ int bawn_choose(const struct bawn_policy *p, struct bawn_choices *ret, struct ba
 /* The same among those that `at` gives, strongest first, NULL past the end. */
 int bawn_choose_among(const struct bawn_backend *(*at)(size_t), const struct bawn_policy *p,
 	struct bawn_choices *ret, struct bawn_error *err);
+/*
+ * The one that is mostly first, before the policy is read; NULL if an option speaks of it. What it
+ * begins is taken down again if the policy chooses otherwise.
+ */
+const struct bawn_backend *bawn_choose_guess(const struct bawn_policy_source *src);
 /* Move candidate `i` behind the others of its level. Returns false if there is none. */
 bool bawn_choices_put_back(struct bawn_choices *c, size_t i);
 const char *bawn_level_name(enum bawn_level level);

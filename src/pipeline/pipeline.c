@@ -53,6 +53,7 @@ int bawn_run_understand(struct bawn_run *x)
 	struct bawn_policy_source src = x->in->policy;
 	int e;
 
+	bawn_run_guess(x);
 	e = bawn_call_make(x->a, &x->in->call, &r->call, &r->error);
 	if (e < 0)
 		return e;

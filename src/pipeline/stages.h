@@ -55,6 +55,10 @@ void bawn_run_hear(struct bawn_run *x);
  */
 int bawn_run_judge(struct bawn_run *x, int wall);
 
+/* The wall that most calls get begins before the policy is read: what it does first is the same for
+ * all. */
+void bawn_run_guess(struct bawn_run *x);
+
 /* The first candidate begins while the call is looked at and its plan is made. */
 int bawn_run_begin(struct bawn_run *x);
 

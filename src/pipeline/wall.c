@@ -293,6 +293,21 @@ static int try_all(struct bawn_run *x, struct bawn_choices *c)
 	return e;
 }
 
+/* An error is met again where there is a plan, and somebody to be told. */
+static void begin(struct bawn_run *x, const struct bawn_backend *be)
+{
+	if (x->instance && x->instance->be != be)
+		x->instance = bawn_instance_free(x->instance);
+	if (!x->instance && be && be->begin)
+		(void)bawn_instance_begin(be, &x->instance, NULL);
+}
+
+void bawn_run_guess(struct bawn_run *x)
+{
+	if (!x->in->guard && !x->in->box)
+		begin(x, bawn_choose_guess(&x->in->policy));
+}
+
 int bawn_run_begin(struct bawn_run *x)
 {
 	struct bawn_choices *c = bawn_new(x->a, struct bawn_choices, 1);
@@ -310,9 +325,7 @@ int bawn_run_begin(struct bawn_run *x)
 	r->reason = c->reason;
 	stand_back(x, c);
 	x->choices = c;
-	/* an error is met again where there is a plan, and somebody to be told */
-	if (c->n && c->v[0]->begin)
-		(void)bawn_instance_begin(c->v[0], &x->instance, NULL);
+	begin(x, c->n ? c->v[0] : NULL);
 	return 0;
 }
 

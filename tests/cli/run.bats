@@ -282,6 +282,20 @@ load common
 	[[ $stderr == "bawn: "*nosuch* ]]
 }
 
+@test "a wall begun before the policy was read is gone where the policy names another" {
+	echo 'backend: landlock' >../other.yaml
+	"$BAWN" run -q --policy ../other.yaml --result ../r.json -- sh -c ': >ready; while [ -e ready ]; do sleep 0.05; done' &
+	pid=$!
+	for _ in $(seq 400); do [ -e ready ] && break; sleep 0.05; done
+	count=$(pgrep -cx -P "$pid" bawn-init)
+	rm ready
+	wait "$pid"
+	[ "$(jq -r .backend ../r.json)" = landlock ]
+	[ "$count" = 1 ]
+	echo 'backend: nosuch' >../other.yaml
+	run -125 bawn run -q --policy ../other.yaml -- true
+}
+
 @test "sandbox.fallback stands in for a backend that cannot be used, and says so" {
 	echo 'sandbox: {preferred: apple-container, fallback: [seatbelt, native]}' >../fallback.yaml
 	run --separate-stderr -0 bawn run --policy ../fallback.yaml --result ../r.json -- echo ran

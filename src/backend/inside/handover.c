@@ -7,15 +7,16 @@
 
 #include "plan/wire.h"
 
-#define VERSION UINT32_C(0x62680002)
+#define VERSION UINT32_C(0x62680003)
 
 struct head {
 	uint32_t version;
 	uint32_t uid, gid;
-	uint32_t by_cgroup;
+	uint32_t by_cgroup, groups_follow;
 	uint32_t base, notify; /* instructions of the filters, which follow in this order */
 	uint32_t follow_parent, shared, limits;
 	uint32_t places; /* follow the filters */
+	uint32_t zero;   /* what follows is aligned */
 	uint64_t host_ns[BAWN_NS_COUNT];
 };
 
@@ -25,6 +26,7 @@ void bawn_handover_encode(const struct bawn_init *in, struct bawn_buf *out)
 		.uid = in->uid,
 		.gid = in->gid,
 		.by_cgroup = in->by_cgroup,
+		.groups_follow = in->groups_follow,
 		.base = in->base.len,
 		.notify = in->notify.len,
 		.follow_parent = in->outer.follow_parent,
@@ -102,6 +104,7 @@ int bawn_handover_decode(struct bawn_arena *a, const void *data, size_t len, str
 	ret->uid = h.uid;
 	ret->gid = h.gid;
 	ret->by_cgroup = h.by_cgroup;
+	ret->groups_follow = h.groups_follow != 0;
 	ret->outer.follow_parent = h.follow_parent != 0;
 	ret->outer.shared = h.shared != 0;
 	ret->outer.limits = h.limits;

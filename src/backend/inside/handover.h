@@ -11,7 +11,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* Of `in`: plan, uid, gid, by_cgroup, outer, base, notify. Look at out->failed at the end. */
+/* Of `in`: plan, uid, gid, by_cgroup, groups_follow, outer, base, notify. Look at out->failed at
+ * the end. */
 void bawn_handover_encode(const struct bawn_init *in, struct bawn_buf *out);
 /* The other way round, and the tier; members not named above are left alone. -EPROTO if it is no
  * handover. */

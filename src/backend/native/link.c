@@ -146,6 +146,9 @@ int bawn_link_await(struct bawn_link *l, int timeout_ms, struct bawn_error *err)
 		if (r < 0)
 			return r;
 		len = bawn_receive_fds(l->sock, &msg, sizeof(msg), 0, &got);
+		/* it ended without reading all that we sent: its last words come after that */
+		if (len == -ECONNRESET)
+			len = bawn_receive_fds(l->sock, &msg, sizeof(msg), 0, &got);
 	} while (len == sizeof(msg) && msg.kind == BAWN_INIT_PROGRESS && !got.n);
 	if (len <= 0 && len != -EPROTO)
 		return bawn_fail(
@@ -271,6 +274,8 @@ int bawn_link_event(struct bawn_link *l, struct bawn_event *ret, struct bawn_err
 	if (l->ended)
 		return 0;
 	len = recv(l->sock, &msg, sizeof(msg), MSG_DONTWAIT);
+	if (len < 0 && errno == ECONNRESET) /* said once, before what is still there */
+		len = recv(l->sock, &msg, sizeof(msg), MSG_DONTWAIT);
 	if (len < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNRESET)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot hear the sandbox: %m");
 	if (len == sizeof(msg)) {

@@ -163,6 +163,28 @@ static int is_gone(int r)
 	return r == -EPIPE || r == -ECONNRESET;
 }
 
+/* It has said so, which stays to be heard by who waits for the receipt. */
+static bool is_waiting(const struct native *n)
+{
+	struct bawn_init_msg msg;
+
+	return recv(n->link.sock, &msg, sizeof(msg), MSG_PEEK | MSG_DONTWAIT) == sizeof(msg) &&
+	       msg.kind == BAWN_INIT_PROGRESS;
+}
+
+/* While it waited, its helper got its processor, to make a network namespace there. */
+static int send_parcel(const struct native *n, const int fds[BAWN_PARCEL_FDS])
+{
+	struct bawn_sched_swap swap;
+	bool swapped =
+		!n->link.by_order && is_waiting(n) && bawn_sched_swap_now(n->link.pid, &swap);
+	int r = bawn_parcel_send(n->link.sock, fds);
+
+	if (swapped)
+		bawn_sched_swap_done(n->link.pid, &swap);
+	return r;
+}
+
 static int hand_over(const struct native *n, const int stdio[3], const struct bawn_init *init,
 	struct bawn_error *err)
 {
@@ -179,7 +201,7 @@ static int hand_over(const struct native *n, const int stdio[3], const struct ba
 		if (fds[i] < 0)
 			fds[i] = null;
 	}
-	r = bawn_parcel_send(n->link.sock, fds);
+	r = send_parcel(n, fds);
 	if (r == 0 || is_gone(r))
 		return 0;
 	errno = -r;
@@ -250,6 +272,7 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	int r;
 
 	n->plan = init.plan = bawn_holes_in(plan);
+	init.groups_follow = n->groups_follow;
 	r = bawn_link_plan(&n->link, n->plan, err);
 	if (r == 0)
 		r = check(plan, err);

@@ -486,6 +486,20 @@ uint64_t bawn_wall_outer_scratch(const struct bawn_plan *plan)
 	return used;
 }
 
+/* The root that the tool has made for the plan's mounts: an image's and a box's are their own. */
+static int seal_root(const struct view *v, struct bawn_error *err)
+{
+	const struct bawn_plan *plan = v->plan;
+	struct statvfs st;
+
+	if (plan->backend.image || plan->backend.box || (plan->n_mounts && !plan->mounts[0].dst[1]))
+		return 0;
+	if (statvfs("/", &st) == 0 && st.f_flag & ST_RDONLY)
+		return 0;
+	return v->power ? tighten("/", MOUNT_ATTR_RDONLY, err)
+			: bawn_fail(err, BAWN_ERR_BACKEND, -EPERM, "'/' is not read-only");
+}
+
 int bawn_wall_outer_mounts(const struct bawn_plan *plan, const struct bawn_place *places,
 	bool power, uint32_t *ret_claims, struct bawn_error *err)
 {
@@ -494,6 +508,8 @@ int bawn_wall_outer_mounts(const struct bawn_plan *plan, const struct bawn_place
 
 	if (r >= 0)
 		r = check_mounts(&v, err);
+	if (r >= 0)
+		r = seal_root(&v, err);
 	if (r < 0)
 		return r;
 	*ret_claims = (is_disk_limited(plan) ? (uint32_t)BAWN_CTL_LIMIT_DISK : 0) |

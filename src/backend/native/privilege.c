@@ -46,13 +46,8 @@ int bawn_wall_no_groups(struct bawn_error *err)
 	return 0;
 }
 
-int bawn_wall_no_privilege(struct bawn_error *err)
+int bawn_wall_no_bounding(struct bawn_error *err)
 {
-	struct __user_cap_header_struct hdr = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {{0}, {0}};
-
-	if (!HOLE("nnp") && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot set no_new_privs: %m");
 	if (HOLE("caps"))
 		return 0;
 	/* EINVAL: past the last capability of this kernel. EPERM at the first: not ours to drop, so
@@ -67,6 +62,18 @@ int bawn_wall_no_privilege(struct bawn_error *err)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "cannot drop capability %d: %m", cap);
 	}
+	return 0;
+}
+
+int bawn_wall_no_privilege(struct bawn_error *err)
+{
+	struct __user_cap_header_struct hdr = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0}, {0}};
+
+	if (!HOLE("nnp") && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot set no_new_privs: %m");
+	if (HOLE("caps"))
+		return 0;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "cannot clear ambient capabilities: %m");

@@ -375,7 +375,8 @@ static int mask_proc(const struct builder *b, struct bawn_error *err)
 	for (const struct bawn_proc_mask *m = bawn_proc_masked; m->path; m++) {
 		_cleanup_close_ int tree = -1;
 
-		/* the host's /proc is of the same kernel, and its names are known already */
+		/* the host's /proc is of the same kernel, and its names are known already; a clone
+		 * that found no place would cost a grace period when it is closed */
 		if (faccessat(AT_FDCWD, m->path, F_OK, 0) < 0)
 			continue;
 		tree = clone_nothing(b, m->dir);
@@ -460,42 +461,10 @@ static int attach_scratch(struct builder *b, struct bawn_error *err)
 	return attach_at(b, b->scratch, STAGE, err);
 }
 
-/* The helper and we share this. It ends before bawn_wall_root_left() returns. */
-static struct {
-	pid_t pid;
-	int error;
-} leaving;
-
-static int leave_main(void *arg)
-{
-	(void)arg;
-	leaving.error = umount2(".", MNT_DETACH) < 0 ? errno : 0;
-	return 0;
-}
-
-/* The old root lies on top of ours: "/" is below it, but "x/.." leads onto it. The kernel waits for
- * a grace period when it takes it away: so a helper does it while we do what needs no names. */
-static int leave(struct bawn_error *err)
-{
-	static char stack[16384] __attribute__((aligned(64)));
-
-	leaving.error = EIO;
-	leaving.pid = clone(leave_main, stack + sizeof(stack), CLONE_VM | CLONE_FILES, NULL);
-	if (leaving.pid < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make a helper: %m");
-	return 0;
-}
-
 int bawn_wall_root_left(struct bawn_error *err)
 {
 	struct statx below = {0}, above = {0};
 
-	while (waitpid(leaving.pid, NULL, __WALL) < 0)
-		if (errno != EINTR)
-			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "the helper is lost: %m");
-	errno = leaving.error;
-	if (leaving.error)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot leave the old root: %m");
 	/* if anything else lay on top of ours, that is gone and the old root is still there */
 	if (statx(AT_FDCWD, "/", AT_NO_AUTOMOUNT, STATX_MNT_ID, &below) < 0 ||
 		statx(AT_FDCWD, "/dev/..", AT_NO_AUTOMOUNT, STATX_MNT_ID, &above) < 0)
@@ -510,8 +479,6 @@ int bawn_wall_root_left(struct bawn_error *err)
 /* From here on the new root is "/". */
 static int enter(const struct builder *b, struct bawn_error *err)
 {
-	int r;
-
 	struct mount_attr ro = {.attr_set = MOUNT_ATTR_RDONLY};
 
 	if (fchdir(b->root) < 0)
@@ -527,9 +494,9 @@ static int enter(const struct builder *b, struct bawn_error *err)
 							 : 0;
 	if (bawn_pivot_root(".", ".") < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot change the root: %m");
-	r = leave(err);
-	if (r < 0)
-		return r;
+	/* the old root lies on top of ours: "/" is below it, but "x/.." leads onto it */
+	if (umount2(".", MNT_DETACH) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot leave the old root: %m");
 	if (chdir("/") < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot enter the new root: %m");
 	return 0;

@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 #include "backend/inside/parcel.h"
 #include "backend/native/hole.h"
@@ -117,11 +119,14 @@ static int step_begin(struct init_state *s, struct bawn_error *err)
 /* What the host has made meanwhile. */
 static int step_plan(struct init_state *s, struct bawn_error *err)
 {
+	const struct bawn_init_msg waiting = {.kind = BAWN_INIT_PROGRESS};
 	struct bawn_arena *a = bawn_arena_new(); /* lives as long as we do */
 	int r;
 
 	if (!a)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
+	if (poll(&(struct pollfd){.fd = s->sock, .events = POLLIN}, 1, 0) == 0)
+		(void)send(s->sock, &waiting, sizeof(waiting), MSG_NOSIGNAL);
 	r = bawn_parcel_take(a, s->sock, s->in, err);
 	if (r == -EPIPE) /* nobody waits for an answer */
 		_exit(1);
@@ -195,6 +200,13 @@ static int step_limits(struct init_state *s, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot set resource limits: %m");
 	}
 	return 0;
+}
+
+/* What exec could give back. It takes nothing of what we have. */
+static int step_bounding(struct init_state *s, struct bawn_error *err)
+{
+	(void)s;
+	return bawn_wall_no_bounding(err);
 }
 
 static int step_privilege(struct init_state *s, struct bawn_error *err)
@@ -310,18 +322,21 @@ static const struct step {
 	{"identity", T(FULL), step_identity, BAWN_CTL_PROC | BAWN_CTL_IPC},
 	{"identity", T(CHROOT), step_groups, BAWN_CTL_PROC | BAWN_CTL_IPC},
 	{"root", OURS, step_begin, 0},
+	{"privilege", OURS, step_bounding, 0},
 	{"plan", HERE, step_plan, 0}, /* what stands above is the same for all */
 	{"network", OURS, step_fill, 0},
 	{"root", OURS, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK},
 	{"network", OURS, step_join, BAWN_CTL_NET_NONE},
 	{"terminal", EACH, step_terminal, 0},
-	{"limits", EACH, step_limits, BAWN_CTL_LIMIT_FILES},
+	{"limits", EACH & ~OURS, step_limits, BAWN_CTL_LIMIT_FILES},
+	{"privilege", EACH & ~OURS, step_bounding, 0},
 	{"privilege", EACH, step_privilege, BAWN_CTL_PRIVILEGE},
 	{"hidden", T(NEAR), step_hidden, BAWN_CTL_FS_DENY},
 	{"root", T(FULL), step_left, 0}, /* before any name of the plan is looked up */
 	{"landlock", THIS, step_landlock, BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE},
 	{"landlock", T(FAR), step_landlock_if, 0},
 	{"directory", EACH, step_directory, BAWN_CTL_ENV},
+	{"limits", OURS, step_limits, BAWN_CTL_LIMIT_FILES}, /* late: groups are being made */
 	{"syscalls", THIS, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED},
 	{"syscalls", T(FAR), step_syscalls_if, 0},
 };

@@ -36,6 +36,7 @@ int bawn_landlock_abi(void);
 int bawn_wall_identity(
 	uid_t uid, gid_t gid, struct bawn_error *err); /* id maps of the user namespace */
 int bawn_wall_no_groups(struct bawn_error *err);       /* no supplementary groups; checked */
+int bawn_wall_no_bounding(struct bawn_error *err);     /* what exec could give */
 int bawn_wall_no_privilege(struct bawn_error *err);    /* capabilities, no_new_privs */
 
 /* network.c */

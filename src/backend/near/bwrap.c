@@ -12,6 +12,7 @@
 #include "backend/backends.h"
 #include "backend/native/seccomp.h"
 #include "backend/near/near.h"
+#include "base/path.h"
 
 static const char *const nodes[] = {
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
@@ -43,11 +44,26 @@ static void add_scratch(
 	bawn_near_add(args, "--tmpfs", m->dst, NULL);
 }
 
-static void add_file(const struct bawn_mount *m, struct bawn_near_args *args)
+/* In a private directory, where a file can be made without writing to the host's. */
+static bool is_private(const struct bawn_plan *plan, size_t i)
 {
+	const struct bawn_mount *m = &plan->mounts[i], *above = NULL;
+
+	while (i--)
+		if (plan->mounts[i].kind != BAWN_MNT_SYMLINK &&
+			bawn_path_under(m->dst, plan->mounts[i].dst) &&
+			(!above || strlen(plan->mounts[i].dst) > strlen(above->dst)))
+			above = &plan->mounts[i];
+	return above && above->kind == BAWN_MNT_SCRATCH;
+}
+
+static void add_file(const struct bawn_plan *plan, size_t i, struct bawn_near_args *args)
+{
+	const struct bawn_mount *m = &plan->mounts[i];
 	int fd = bawn_near_data(args, m->src, strlen(m->src));
 
-	bawn_near_add(args, "--perms", "0644", "--ro-bind-data", NULL);
+	bawn_near_add(
+		args, "--perms", "0644", is_private(plan, i) ? "--file" : "--ro-bind-data", NULL);
 	bawn_near_addf(args, "%d", fd);
 	bawn_near_add(args, m->dst, NULL);
 }
@@ -91,7 +107,7 @@ static int add_mount(
 	case BAWN_MNT_HIDE: /* bawn-inside's: where nothing is, a place would be made on the host */
 		break;
 	case BAWN_MNT_FILE:
-		add_file(m, args);
+		add_file(plan, i, args);
 		break;
 	}
 	return 0;
@@ -131,10 +147,9 @@ static int bwrap_build(
 		r = add_mount(plan, i, args, err);
 	if (r < 0)
 		return r;
-	bawn_near_add(args, "--proc", "/proc", NULL);
-	if (!whole)
-		bawn_near_add(args, "--remount-ro", "/", NULL);
-	bawn_near_add(args, "--chdir", "/", "--", NULL);
+	/* its own root is bawn-inside's to make read-only: each mount that bubblewrap changes costs
+	 * it a look at the list of all */
+	bawn_near_add(args, "--proc", "/proc", "--chdir", "/", "--", NULL);
 	bawn_near_addf(args, "/proc/self/fd/%d", job->inside_fd);
 	bawn_near_add(args, "near", job->socket, NULL);
 	return 0;

@@ -223,7 +223,9 @@ static int make_init(struct bawn_near *n, struct bawn_init *init, struct bawn_er
 		return r;
 	if (!HOLE("guards"))
 		bawn_seccomp_notify(bawn_broker_mode(plan), &init->notify);
-	if (n->tool->cgroups)
+	/* made while the tool starts, where bawn-inside can enter them later than the tool */
+	init->groups_follow = n->tool->cgroups && !n->tool->by_path && bawn_cgroup_may_follow();
+	if (n->tool->cgroups && !init->groups_follow)
 		r = bawn_cgroup_new(plan, &n->link.cgroup, &init->by_cgroup, err);
 	init->outer.follow_parent = n->tool->follow_parent;
 	init->outer.shared = n->link.by_order = plan->backend.box != NULL;
@@ -403,6 +405,21 @@ static int start_tool(struct bawn_near *n, struct bawn_near_job *job, struct baw
 	return r < 0 ? r : spawn(n, &args, sock, err);
 }
 
+static int send_groups(struct bawn_near *n, const struct bawn_plan *plan, struct bawn_error *err)
+{
+	uint32_t enforced = 0;
+	int r = bawn_cgroup_new(plan, &n->link.cgroup, &enforced, err);
+
+	if (r < 0)
+		return r;
+	r = bawn_cgroup_hand(n->link.cgroup, enforced, n->link.sock);
+	/* nobody is there any more: await says why */
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+		return bawn_fail(err, BAWN_ERR_BACKEND, r,
+			"cannot hand over the control groups: %s", strerrordesc_np(-r));
+	return 0;
+}
+
 int bawn_near_prepare(struct bawn_instance *in, const struct bawn_tool *tool,
 	const struct bawn_plan *plan, const int stdio[3], struct bawn_error *err)
 {
@@ -441,7 +458,9 @@ int bawn_near_prepare(struct bawn_instance *in, const struct bawn_tool *tool,
 		r = pack(n, &init, err);
 	if (r >= 0)
 		r = find_inside(n, &job, err);
-	return r < 0 ? r : start_tool(n, &job, err);
+	if (r >= 0)
+		r = start_tool(n, &job, err);
+	return r < 0 || !init.groups_follow ? r : send_groups(n, init.plan, err);
 }
 
 /* ---- waiting for bawn-inside ---- */

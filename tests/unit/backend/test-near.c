@@ -135,12 +135,11 @@ TEST(bwrap_takes_every_kind_of_mount)
 				      "--symlink usr/bin /bin\n"
 				      "--perms 1777\n--size 1048576\n--tmpfs /tmp\n"
 				      "--perms 0700\n--size 1048576\n--tmpfs /home/u\n"
-				      "--perms 0644\n--ro-bind-data N /home/u/.gitconfig\n"
+				      "--perms 0644\n--file N /home/u/.gitconfig\n"
 				      "--bind-fd N /w\n"
 				      "--dev-bind /dev/zero /dev/kvm\n"
 				      "--bind-fd N /run/s\n"
 				      "--proc /proc\n"
-				      "--remount-ro /\n"
 				      "--chdir /\n"
 				      "-- /proc/self/fd/40 near fd:41");
 	ASSERT_EQ(args.n_fds, 5);
@@ -156,11 +155,13 @@ TEST(bwrap_on_the_whole_root)
 	plan.pty = true;
 	plan.limits.disk = BAWN_UNLIMITED;
 	add(BAWN_MNT_SCRATCH, NULL, "/tmp");
+	add(BAWN_MNT_FILE, "text", "/etc/gitconfig"); /* the host's must not be written */
 	build(&bawn_tool_bwrap, &args);
 	expect_line(&args, BWRAP_HEAD "--bind-fd N /\n"
 				      "--perms 0755\n--tmpfs /dev\n" BWRAP_NODES
 				      "--dev-bind /dev/tty /dev/tty\n" BWRAP_LINKS
 				      "--perms 1777\n--tmpfs /tmp\n"
+				      "--perms 0644\n--ro-bind-data N /etc/gitconfig\n"
 				      "--proc /proc\n"
 				      "--chdir /\n"
 				      "-- /proc/self/fd/40 near fd:41");
@@ -299,6 +300,7 @@ static const struct bawn_init init = {.plan = &plan,
 	.uid = 7,
 	.gid = 8,
 	.by_cgroup = BAWN_CTL_LIMIT_MEMORY,
+	.groups_follow = true,
 	.outer = {.follow_parent = true,
 		.limits = BAWN_CTL_LIMIT_CPU,
 		.host_ns = {1, 2, 3, UINT64_MAX}},
@@ -319,6 +321,7 @@ TEST(handover_comes_back_whole)
 	ASSERT_EQ(got.uid, 7);
 	ASSERT_EQ(got.gid, 8);
 	ASSERT_EQ(got.by_cgroup, BAWN_CTL_LIMIT_MEMORY);
+	ASSERT_TRUE(got.groups_follow);
 	ASSERT_EQ(got.outer.limits, BAWN_CTL_LIMIT_CPU);
 	ASSERT_TRUE(got.outer.follow_parent && got.outer.host_ns[3] == UINT64_MAX);
 	ASSERT_EQ(got.base.len, 2);

@@ -291,6 +291,26 @@ static void check_words(const struct bawn_backend *be)
 	ASSERT_STREQ(name, be->name);
 }
 
+/* Before the policy is read: what it mostly is, unless an option says which. */
+TEST(guess_is_the_usual_one_unless_an_option_tells)
+{
+	static const char *const telling[] = {
+		"backend", "level", "isolation", "prefer", "enforcement.docker.image"};
+	struct bawn_setting s[2] = {{.key = "limits.memory", .text = "1G"}};
+	struct bawn_policy_source src = {.settings = s, .n_settings = 1};
+	struct bawn_policy p =
+		with("auto", BAWN_LEVEL_PROCESS, BAWN_ISO_DEFAULT, BAWN_PREFER_FASTEST);
+	struct bawn_choices c;
+
+	ASSERT_EQ(bawn_choose(&p, &c, NULL), 0);
+	ASSERT_TRUE(bawn_choose_guess(&src) == c.v[0]);
+	src.n_settings = 2;
+	for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++) {
+		s[1].key = telling[i];
+		ASSERT_TRUE(!bawn_choose_guess(&src));
+	}
+}
+
 /* One with a flaw stands behind the others of its level, and before those of the next. */
 TEST(one_can_be_put_back_behind_its_level)
 {
