@@ -34,7 +34,7 @@ struct state {
 };
 
 /* Words 4i..4i+3 of the schedule; `w` holds the last sixteen, four by four. */
-USES static inline __m128i schedule(const unsigned char *block, __m128i w[4], size_t i)
+USES static inline __m128i schedule(const unsigned char *block, __m128i w[4], unsigned i)
 {
 	const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
 	__m128i *v = &w[i % 4];
@@ -56,7 +56,7 @@ USES static void take_block(struct state *s, const unsigned char *block)
 	struct state was = *s;
 	__m128i w[4];
 
-	for (size_t i = 0; i < 16; i++) {
+	for (unsigned i = 0; i < 16; i++) {
 		__m128i wk = _mm_add_epi32(schedule(block, w, i),
 			_mm_load_si128((const __m128i *)(const void *)&k[4 * i]));
 
