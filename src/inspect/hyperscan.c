@@ -50,9 +50,9 @@ hs_error_t dbIsValid(const hs_database_t *db)
 }
 
 hs_error_t hs_scan(const hs_database_t *db, const char *data, unsigned int length,
-	unsigned int flags, hs_scratch_t *scratch, match_event_handler onEvent, void *context)
+	unsigned int flags, hs_scratch_t *scratch, match_event_handler on_event, void *context)
 {
 	const struct copy *c = choose();
 
-	return c ? c->scan(db, data, length, flags, scratch, onEvent, context) : HS_ARCH_ERROR;
+	return c ? c->scan(db, data, length, flags, scratch, on_event, context) : HS_ARCH_ERROR;
 }
