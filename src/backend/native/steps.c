@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -125,8 +124,7 @@ static int step_plan(struct init_state *s, struct bawn_error *err)
 
 	if (!a)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
-	if (poll(&(struct pollfd){.fd = s->sock, .events = POLLIN}, 1, 0) == 0)
-		(void)send(s->sock, &waiting, sizeof(waiting), MSG_NOSIGNAL);
+	(void)send(s->sock, &waiting, sizeof(waiting), MSG_NOSIGNAL);
 	r = bawn_parcel_take(a, s->sock, s->in, err);
 	if (r == -EPIPE) /* nobody waits for an answer */
 		_exit(1);
