@@ -7,7 +7,6 @@
  */
 
 #include <sched.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -55,38 +54,6 @@ static inline void bawn_sched_beside(pid_t child)
 	CPU_CLR((size_t)here, &others);
 	if (sched_setaffinity(child, sizeof(others), &others) == 0)
 		(void)sched_setaffinity(child, sizeof(all), &all);
-}
-
-/*
- * On a machine of two processors, for who is about to wake `child`: it is to start on ours at once,
- * and we go on upon the other one. What runs there may be inside the kernel for long, which a child
- * that has work to do would wait for. _now() before it is woken, _done() after. False, and nothing
- * done, where there are not two.
- */
-struct bawn_sched_swap {
-	cpu_set_t all, other;
-};
-
-static inline bool bawn_sched_swap_now(pid_t child, struct bawn_sched_swap *s)
-{
-	int here = sched_getcpu();
-	cpu_set_t ours;
-
-	if (here < 0 || sched_getaffinity(0, sizeof(s->all), &s->all) < 0 ||
-		CPU_COUNT(&s->all) != 2)
-		return false;
-	s->other = s->all;
-	CPU_CLR((size_t)here, &s->other);
-	CPU_ZERO(&ours);
-	CPU_SET((size_t)here, &ours);
-	return sched_setaffinity(child, sizeof(ours), &ours) == 0;
-}
-
-static inline void bawn_sched_swap_done(pid_t child, const struct bawn_sched_swap *s)
-{
-	(void)sched_setaffinity(child, sizeof(s->all), &s->all);
-	if (sched_setaffinity(0, sizeof(s->other), &s->other) == 0)
-		(void)sched_setaffinity(0, sizeof(s->all), &s->all);
 }
 
 static inline int bawn_setsid(void)

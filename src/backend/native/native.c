@@ -163,28 +163,6 @@ static int is_gone(int r)
 	return r == -EPIPE || r == -ECONNRESET;
 }
 
-/* It has said so, which stays to be heard by who waits for the receipt. */
-static bool is_waiting(const struct native *n)
-{
-	struct bawn_init_msg msg;
-
-	return recv(n->link.sock, &msg, sizeof(msg), MSG_PEEK | MSG_DONTWAIT) == sizeof(msg) &&
-	       msg.kind == BAWN_INIT_PROGRESS;
-}
-
-/* While it waited, its helper got its processor, to make a network namespace there. */
-static int send_parcel(const struct native *n, const int fds[BAWN_PARCEL_FDS])
-{
-	struct bawn_sched_swap swap;
-	bool swapped =
-		!n->link.by_order && is_waiting(n) && bawn_sched_swap_now(n->link.pid, &swap);
-	int r = bawn_parcel_send(n->link.sock, fds);
-
-	if (swapped)
-		bawn_sched_swap_done(n->link.pid, &swap);
-	return r;
-}
-
 static int hand_over(const struct native *n, const int stdio[3], const struct bawn_init *init,
 	struct bawn_error *err)
 {
@@ -201,7 +179,7 @@ static int hand_over(const struct native *n, const int stdio[3], const struct ba
 		if (fds[i] < 0)
 			fds[i] = null;
 	}
-	r = send_parcel(n, fds);
+	r = bawn_parcel_send(n->link.sock, fds);
 	if (r == 0 || is_gone(r))
 		return 0;
 	errno = -r;

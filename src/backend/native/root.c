@@ -370,23 +370,20 @@ static int do_mount(struct builder *b, const struct bawn_mount *m, struct bawn_e
 	return how[m->kind](b, m, err);
 }
 
-/* Nothing over each of these, as far as this kernel has them. */
-static int mask_proc(const struct builder *b, bool dirs, struct bawn_error *err)
+static int mask_proc(const struct builder *b, struct bawn_error *err)
 {
-	_cleanup_close_ int tree = -1;
-
 	for (const struct bawn_proc_mask *m = bawn_proc_masked; m->path; m++) {
-		if (m->dir != dirs)
+		_cleanup_close_ int tree = -1;
+
+		/* the host's /proc is of the same kernel, and its names are known already; a clone
+		 * that found no place would cost a grace period when it is closed */
+		if (faccessat(AT_FDCWD, m->path, F_OK, 0) < 0)
 			continue;
-		if (tree < 0)
-			tree = clone_nothing(b, dirs);
+		tree = clone_nothing(b, m->dir);
 		if (tree < 0)
 			return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot mask '%s'", m->path);
-		if (move_mount(tree, "", b->root, m->path + 1, MOVE_MOUNT_F_EMPTY_PATH) == 0)
-			(void)close(TAKE_FD(tree));
-		else if (errno != ENOENT)
-			return bawn_fail(
-				err, BAWN_ERR_BACKEND, -errno, "cannot mask '%s': %m", m->path);
+		if (attach_at(b, tree, m->path + 1, err) < 0)
+			return -EIO;
 	}
 	return 0;
 }
@@ -404,9 +401,7 @@ static int attach_proc(struct builder *b, struct bawn_error *err)
 	r = need_dir(b, "proc", err);
 	if (r >= 0)
 		r = attach_at(b, b->proc, "proc", err);
-	if (r >= 0)
-		r = mask_proc(b, false, err);
-	return r < 0 ? r : mask_proc(b, true, err);
+	return r < 0 ? r : mask_proc(b, err);
 }
 
 static int make_node(const struct builder *b, const char *path, struct bawn_error *err)

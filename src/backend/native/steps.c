@@ -12,7 +12,6 @@
 
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 
 #include "backend/inside/parcel.h"
 #include "backend/native/hole.h"
@@ -118,13 +117,11 @@ static int step_begin(struct init_state *s, struct bawn_error *err)
 /* What the host has made meanwhile. */
 static int step_plan(struct init_state *s, struct bawn_error *err)
 {
-	const struct bawn_init_msg waiting = {.kind = BAWN_INIT_PROGRESS};
 	struct bawn_arena *a = bawn_arena_new(); /* lives as long as we do */
 	int r;
 
 	if (!a)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -ENOMEM, "out of memory");
-	(void)send(s->sock, &waiting, sizeof(waiting), MSG_NOSIGNAL);
 	r = bawn_parcel_take(a, s->sock, s->in, err);
 	if (r == -EPIPE) /* nobody waits for an answer */
 		_exit(1);
