@@ -172,9 +172,36 @@ static int vet_search(struct sh *s, const struct sh_command *c)
 	return 0;
 }
 
+/* s/./& /g and its kin: every letter apart. */
+static bool spreads(const struct sh_command *c)
+{
+	return sh_is(c->args.v[0].text, "|sed|gsed|") &&
+	       (strstr(c->line, "s/./&") || strstr(c->line, "s/\\(.\\)/\\1"));
+}
+
+/* What prints secrets masks them as they are; written twice over they pass. */
+static int vet_unmask(struct sh *s, const struct sh_command *c)
+{
+	bool all = c->in.from && sh_is(c->in.from, "|env|printenv|set|export|declare|");
+	bool shown = !(c->how & SH_PIPED);
+
+	if (!(c->in.taint & (SH_ENV | SH_SECRET)))
+		return 0;
+	for (size_t i = 0; i < c->redirs.n; i++)
+		shown = shown && c->redirs.v[i].kind != SH_OUT;
+	if (!(sh_encodes(c) && (c->in.taint & SH_CODED)) && !spreads(c) &&
+		!(sh_encodes(c) && all && shown))
+		return 0;
+	return sh_found(s, c, "command.unmask-secret", "credential-access",
+		"writes secrets in a form that masks do not know", s->script ? 0.31 : 0.42);
+}
+
 int sh_vet_collect(struct sh *s, const struct sh_command *c)
 {
 	int rc = vet_serve(s, c);
+
+	if (rc == 0)
+		rc = vet_unmask(s, c);
 
 	if (rc == 0)
 		rc = vet_sealed(s, c);

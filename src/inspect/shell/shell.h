@@ -23,6 +23,7 @@
 #define SH_HOST    (1u << 4)  /* facts about the host: id, uname, … */
 #define SH_FILE    (1u << 5)  /* content of some local file */
 #define SH_HARD    (1u << 6)  /* secret beyond doubt: private keys, shadow */
+#define SH_CODED   (1u << 7)  /* a secret, written in another way */
 #define SH_TREE    (1u << 8)  /* names of all files of a system or a home */
 #define SH_SOME    (1u << 9)  /* names of some files there */
 #define SH_PACKED  (1u << 10) /* an archive */
@@ -256,6 +257,7 @@ enum bawn_lang sh_interpreter(const char *prog);
 int sh_model(struct sh *s, struct sh_command *c);
 /* sources.c: what its output is, whatever its input; 0: nothing special. */
 unsigned sh_source(const struct sh_command *c);
+bool sh_encodes(const struct sh_command *c);
 bool sh_prints_token(const struct sh_command *c); /* it prints one secret in order to use it */
 
 /* paths.c */

@@ -153,7 +153,7 @@ static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_co
 {
 	static const char *const bad[] = {"/tmp/", "/dev/", "curl", "wget", "base64", "nc ", "ncat",
 		"socat", "bash -i", "/.", "eval", "http:", "python -c", "python3 -c", "perl -e",
-		"chmod", "rm -rf", "mkfifo", "@reboot", NULL};
+		"chmod", "rm -rf", "mkfifo", "@reboot", "exec ", NULL};
 	const char *check = bawn_rule_str(&bawn_rules_command, r->check);
 	bool in = c->writes.n || (c->args.n && !strcmp(c->args.v[0].text, "crontab"));
 	struct sh_data d = in ? c->in : c->out;
@@ -297,7 +297,8 @@ static int vet_put(
 	if (path[0] == '&' || (!d->len && !(d->taint & SH_NET)))
 		return 0;
 	if (!d->len) {
-		t = bawn_arena_printf(s->a, "%s <network>", sh_path(s, path));
+		t = bawn_arena_printf(
+			s->a, "%s <network> %s", sh_path(s, path), d->url ? d->url : "");
 		return t ? sh_vet_fact(s, c, "@put", t) : sh_no_memory(s);
 	}
 	t = bawn_arena_printf(s->a, "%s %.*s", sh_path(s, path),
@@ -388,11 +389,13 @@ static int vet_input(struct sh *s, const struct sh_command *c)
 {
 	const char *p = c->args.n ? c->args.v[0].text : "", *what;
 
+	if (!strcmp(p, "apt-key") && (c->in.taint & SH_NET) && c->in.url)
+		return sh_vet_fact(s, c, "@input apt-key", c->in.url);
 	if (!c->in.len || c->in.len > LINE_MAX_LEN ||
 		!sh_is(p,
 			"|mysql|mariadb|psql|sqlite3|mongo|mongosh|redis-cli|ftp|sftp|tftp|telnet|"
 			"lftp|smbclient|ed|ex|fdisk|parted|crontab|chpasswd|passwd|gdb|at|batch|"
-			"launchctl|debugfs|ldapadd|ldapmodify|"))
+			"launchctl|debugfs|ldapadd|ldapmodify|kubectl|oc|vault|"))
 		return 0;
 	what = bawn_arena_printf(s->a, "@input %s", p);
 	return what ? sh_vet_fact(s, c, what, c->in.text) : sh_no_memory(s);
