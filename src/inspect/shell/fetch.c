@@ -124,6 +124,8 @@ const char *sh_peer(struct sh *s, const struct sh_command *c)
 			return h != SH_HOST_LOCAL ? t : NULL;
 	}
 	/* whoever calls */
+	if (sh_has(c, "|s_server|"))
+		return "0.0.0.1";
 	for (size_t i = 1; i < c->args.n && c->args.v[i].text[0] == '-'; i++) {
 		if (strchr(c->args.v[i].text, 'l'))
 			return "0.0.0.1";

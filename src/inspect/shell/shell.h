@@ -320,6 +320,11 @@ int sh_vet_trees(struct sh *s, const struct sh_command *c);
 /* collect.c: what is gathered, offered or guessed. */
 int sh_vet_collect(struct sh *s, const struct sh_command *c);
 int sh_vet_flow(struct sh *s, const struct sh_command *c);
+/* Word i is a pattern, a message or a key to use, not a file to read. */
+bool sh_not_read(const struct sh_command *c, size_t i);
+/* leak.c: secrets and local data that leave, through a program or through /dev/tcp. */
+int sh_vet_leak(struct sh *s, const struct sh_command *c);
+int sh_vet_tcp(struct sh *s, const struct sh_command *c);
 /* The first n words, before a wrapper is taken away: only secrets beyond doubt. */
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n);
 /* Source code that is run, in whatever language. */
