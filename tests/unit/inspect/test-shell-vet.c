@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shell detector: spans, words, modes, hosts of the policy, bounds. Verdicts: tests/table. */
+#include <signal.h>
+#include <time.h>
+
+#include <sys/time.h>
+
 #include "harness.h"
 #include "inspect/detectors.h"
 #include "inspect/scan.h"
@@ -228,4 +233,36 @@ TEST(what_a_unit_starts_is_vetted)
 					      "ExecStart=/srv/app/serve\nE\n"},
 		NULL);
 	ASSERT_TRUE(find(&f, "command.reverse-shell") == NULL);
+}
+
+static volatile sig_atomic_t slept;
+
+/* A machine that does something else for a while. */
+static void sleep_a_while(int sig)
+{
+	struct timespec ts = {.tv_nsec = 700000000};
+
+	(void)sig;
+	(void)nanosleep(&ts, NULL);
+	slept = 1;
+}
+
+TEST(a_busy_machine_changes_no_verdict)
+{
+	static char text[16001];
+	struct itimerval soon = {.it_value = {.tv_usec = 1000}};
+	struct bawn_findings f;
+
+	for (size_t i = 0; i + 8 < sizeof(text); i += 8)
+		memcpy(text + i, "x=$(ls)\n", 8);
+	f = vet((struct bawn_subject){.kind = BAWN_KIND_CODE, .text = text}, NULL);
+	ASSERT_TRUE(find(&f, "command.too-deep") == NULL);
+	for (int turn = 0; turn < 4; turn++) {
+		ASSERT_TRUE(signal(SIGALRM, sleep_a_while) != SIG_ERR);
+		soon.it_value.tv_usec = 500 << turn;
+		ASSERT_EQ(setitimer(ITIMER_REAL, &soon, NULL), 0);
+		f = vet((struct bawn_subject){.kind = BAWN_KIND_CODE, .text = text}, NULL);
+		ASSERT_TRUE(find(&f, "command.too-deep") == NULL);
+	}
+	ASSERT_TRUE(slept);
 }
