@@ -315,7 +315,8 @@ static int note_copy(struct sh *s, const struct sh_command *c, const char *to)
 /* cp a b DIR/ makes DIR/a and DIR/b. */
 static int into_folder(struct sh *s, struct sh_command *c, const char *to)
 {
-	size_t n = to ? strlen(to) : 0;
+	/* that is how everybody installs a service */
+	size_t n = to && !strstr(to, "/systemd/") ? strlen(to) : 0;
 
 	for (size_t i = 1; n && to[n - 1] == '/' && i < c->args.n; i++) {
 		const char *t = c->args.v[i].text, *path;

@@ -148,14 +148,14 @@ static bool weakens_ssh(const struct sh_command *c, const struct sh_data *d)
 	return false;
 }
 
-/* Settings that start nothing: names of modules, modes of devices, variables. */
+/* Settings that start nothing: modes of devices, options of modules, variables. */
 static bool plain_settings(const struct sh_command *c, const struct sh_data *d)
 {
 	static const char *const runs[] = {"RUN", "PROGRAM", "IMPORT", "Invoke", "install ", "|",
 		"&", "$(", "`", "Proxy", "Verify", "Unauth", "Insecure", "LD_", "BASH_ENV",
 		"PROMPT_COMMAND", "alias ", "source ", ";", NULL};
-	static const char *const places[] = {"/udev/rules.d/", "/modules-load.d/", "/modprobe.d/",
-		"/apt.conf.d/", "/etc/environment", "/profile.d/", "/etc/profile", NULL};
+	static const char *const places[] = {"/udev/rules.d/", "/modprobe.d/", "/apt.conf.d/",
+		"/etc/environment", "/profile.d/", "/etc/profile", NULL};
 	const char *path = c->writes.n   ? c->writes.v[0]
 			   : c->redirs.n ? c->redirs.v[c->redirs.n - 1].path
 					 : "";
