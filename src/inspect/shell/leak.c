@@ -56,6 +56,16 @@ static const char *const upload_options =
 	"|-d|--data|--data-binary|--data-raw|--data-urlencode|--data-ascii|-F|--form|-T|"
 	"--upload-file|--json|--form-string|--post-data|--post-file|--body-data|--body-file|";
 
+/* -sF, -sST, -kd: the last of clustered letters takes the word. */
+static bool uploads(const char *option)
+{
+	size_t n = strlen(option);
+
+	return sh_is(option, upload_options) ||
+	       (option[0] == '-' && option[1] != '-' && n > 2 && n < 8 &&
+		       strchr("dFT", option[n - 1]) && !strpbrk(option, "=@/.:"));
+}
+
 /* A token in a header is how services are used; the whole environment is not. */
 static void take_header(struct leak *l, const struct sh_word *w)
 {
@@ -90,7 +100,7 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 		bool head =
 			sh_is(before, "|-H|--header|-u|--user|-b|--cookie|-A|--oauth2-bearer|") ||
 			!strncmp(w->text, "--header=", 9) || !strncmp(w->text, "-H", 2);
-		bool body = sh_is(before, upload_options) || !strncmp(w->text, "--post-", 7) ||
+		bool body = uploads(before) || !strncmp(w->text, "--post-", 7) ||
 			    !strncmp(w->text, "--data", 6) ||
 			    !strncmp(w->text, "--upload-file=", 14) ||
 			    !strncmp(w->text, "--body-", 7) || !strncmp(w->text, "-d@", 3) ||

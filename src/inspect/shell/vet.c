@@ -372,7 +372,7 @@ static int vet_write(struct sh *s, const struct sh_command *c, const char *path)
 			s, c, strcmp(p, "touch") != 0 ? "@write" : "@touch", sh_path(s, path));
 	if (rc == 0 && sh_is(p, "|tee|sponge|"))
 		rc = vet_login(s, c, path);
-	if (rc == 0 && sh_is(p, "|tee|sponge|ed|ex|"))
+	if (rc == 0 && sh_is(p, "|tee|sponge|ed|ex|gpg|gpg2|"))
 		rc = vet_put(s, c, path, &c->in);
 	return rc;
 }
