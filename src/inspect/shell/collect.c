@@ -182,12 +182,14 @@ static int vet_hide(struct sh *s, const struct sh_command *c)
 {
 	bool hides = false;
 
+	if (!((c->out.taint | c->in.taint) & (SH_ENV | SH_SECRET)))
+		return 0;
 	for (size_t i = 0; i < c->redirs.n; i++)
 		hides = hides || (c->redirs.v[i].kind != SH_IN && c->redirs.v[i].path &&
 					 hidden_file(c->redirs.v[i].path));
 	for (size_t i = 0; i < c->writes.n; i++)
 		hides = hides || hidden_file(c->writes.v[i]);
-	if (!hides || !((c->out.taint | c->in.taint) & (SH_ENV | SH_SECRET)))
+	if (!hides)
 		return 0;
 	return sh_found(s, c, "command.stage-secrets", "collection",
 		"puts secrets aside in a hidden place", s->script ? 0.2 : 0.36);
@@ -203,11 +205,11 @@ static bool spreads(const struct sh_command *c)
 /* What prints secrets masks them as they are; written twice over they pass. */
 static int vet_unmask(struct sh *s, const struct sh_command *c)
 {
-	bool all = c->in.from && sh_is(c->in.from, "|env|printenv|set|export|declare|");
-	bool shown = !(c->how & SH_PIPED);
+	bool shown = !(c->how & SH_PIPED), all;
 
 	if (!(c->in.taint & (SH_ENV | SH_SECRET)))
 		return 0;
+	all = c->in.from && sh_is(c->in.from, "|env|printenv|set|export|declare|");
 	for (size_t i = 0; i < c->redirs.n; i++)
 		shown = shown && c->redirs.v[i].kind != SH_OUT;
 	if (!(sh_encodes(c) && (c->in.taint & SH_CODED)) && !spreads(c) &&

@@ -209,6 +209,15 @@ static const struct {
 
 static bool store_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 {
+	/* everything below in one look */
+	if (!sh_is(c->args.v[0].text,
+		    "|az|mc|swift|openstack|oci|s5cmd|s4cmd|obsutil|ossutil|ossutil64|coscli|qshell|"
+		    "wrangler|netlify|vercel|surge|firebase|npm|pnpm|yarn|twine|cargo|gem|"
+		    "pastebinit|wgetpaste|fpaste|pastebin|gist|pb|sprunge|nopaste|hastebin|"
+		    "onionshare|onionshare-cli|sharefile|transfer|transfersh|ffsend|plik|wetransfer|"
+		    "telegram-send|slackcat|slack-cli|discord.sh|apprise|ntfy|pushbullet|"
+		    "signal-cli|"))
+		return false;
 	for (size_t i = 0; i < sizeof(stores) / sizeof(stores[0]); i++) {
 		if (!sh_is(c->args.v[0].text, stores[i].program) ||
 			(stores[i].orders && !sh_has(c, stores[i].orders)))

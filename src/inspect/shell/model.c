@@ -661,15 +661,19 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 /* Something inside a file of another kind: unzip -p, steghide extract, the end of a picture. */
 static bool hidden_in(const struct sh_command *c)
 {
-	const char *p = c->args.v[0].text, *f = sh_last(c);
-	const char *dot = f ? strrchr(f, '.') : NULL;
+	const char *p = c->args.v[0].text, *f, *dot;
 
+	if (!(c->how & SH_PIPED) ||
+		!sh_is(p, "|steghide|outguess|stegosuite|exiftool|binwalk|unzip|"
+			  "7z|7za|unrar|bsdtar|tail|dd|strings|cut|"))
+		return false;
+	f = sh_last(c);
+	dot = f ? strrchr(f, '.') : NULL;
 	if (sh_is(p, "|steghide|outguess|stegosuite|exiftool|binwalk|"))
 		return !strcmp(p, "exiftool") ? sh_has(c, "|-b|") : sh_has(c, "|extract|-r|-e|");
 	if (sh_is(p, "|unzip|7z|7za|unrar|bsdtar|"))
 		return sh_has(c, "|-p|-so|p|-xOf|-xO|");
-	return sh_is(p, "|tail|dd|strings|cut|") && (c->how & SH_PIPED) && dot &&
-	       sh_is(dot, "|.png|.jpg|.jpeg|.gif|.ico|.bmp|.pdf|.mp3|.mp4|.wav|");
+	return dot && sh_is(dot, "|.png|.jpg|.jpeg|.gif|.ico|.bmp|.pdf|.mp3|.mp4|.wav|");
 }
 
 static int model_decoder(struct sh *s, struct sh_command *c, bool *hit)
