@@ -337,7 +337,7 @@ static const struct sh_secret secrets[] = {
 	{".m2/settings-security.xml", 0.36f, BOTH | WORD, "registry credentials"},
 	{".m2/settings.xml", 0.0f, SH_SECRET | WORD, "registry credentials"},
 	{"Bitwarden CLI/data.json", 0.45f, BOTH | WORD, "password manager"},
-	{".pki/nssdb", 0.33f, SH_SECRET, "keys and certificates"},
+	{".pki/nssdb", 0.0f, SH_SECRET, "keys and certificates"},
 	{"/etc/letsencrypt/archive", 0.33f, BOTH, "private keys"},
 	{"/etc/rancher/k3s/k3s.yaml", 0.42f, BOTH | WORD, "cluster credentials"},
 	{"server/node-token", 0.42f, BOTH | WORD, "cluster token"},
