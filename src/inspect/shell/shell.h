@@ -6,7 +6,7 @@
  * shell would (read.c), with an explicit stack of readers for what stands inside ($( ), eval,
  * bash -c, functions, heredocs). Each simple command is resolved, unwrapped (sudo, env, xargs, …),
  * given a model of what it prints and writes (model.c), and vetted: rules over its canonical line,
- * facts about paths (destroy.c) and about data that flows (flow.c).
+ * facts about paths (destroy.c) and about data that flows (flow.c) and leaves (leak.c).
  */
 
 #include <stdbool.h>
