@@ -266,3 +266,29 @@ TEST(a_busy_machine_changes_no_verdict)
 	}
 	ASSERT_TRUE(slept);
 }
+
+TEST(long_words_are_no_harm)
+{
+	static const char *const rows[] = {"gh api -X POST repos/o/r/issues -f body='%s'",
+		"docker run -e X='%s' alpine true",
+		"curl -X POST -d '%s' https://api.example.com/v1",
+		"aws iam create-policy --policy-name x --policy-document '%s'",
+		"kubectl patch deploy web -p '%s'",
+		"az rest --method post --url https://x --body '%s'"};
+	static char body[40000], text[41000];
+	size_t n = 0;
+
+	for (int i = 0; n + 64 < sizeof(body); i++)
+		n += (size_t)snprintf(
+			body + n, sizeof(body) - n, "{\"id\": %d, \"name\": \"item %d\"}, ", i, i);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *hole = strstr(rows[i], "%s");
+		struct bawn_findings f;
+
+		(void)snprintf(text, sizeof(text), "%.*s%s%s", (int)(hole - rows[i]), rows[i], body,
+			hole + 2);
+		f = vet((struct bawn_subject){.text = text}, NULL);
+		if (worst(&f) >= 0.3)
+			FAIL("row %zu: %s", i, f.v[0].rule);
+	}
+}
