@@ -376,6 +376,92 @@ static void check_whole(const struct compiler *c, const struct draft *d, size_t 
 		die(c, line, "'scan' goes with one pattern");
 }
 
+/* Behind a class like [^/ ] that starts at p. */
+static const char *class_end(const char *p)
+{
+	p += p[1] == '^' ? 2 : 1;
+	p += *p == ']';
+	while (*p && *p != ']')
+		p += *p == '\\' && p[1] ? 2 : 1;
+	return *p ? p + 1 : p;
+}
+
+/* Letters behind the program's name that hyperscan needs so that few commands get to PCRE2. */
+#define TELLING 6
+/* Open ends, .*, on one way through the pattern that PCRE2 tries out quickly whatever the text. */
+#define OPEN_MAX  1
+#define DEPTH_MAX 16
+
+/* How many open ends a way through the pattern has at most. */
+struct ways {
+	size_t now[DEPTH_MAX], most[DEPTH_MAX]; /* of this branch, of those before it */
+	size_t depth;
+};
+
+static void count_open(struct ways *w, const char *p)
+{
+	size_t d = w->depth;
+
+	if (*p == '(' && d + 1 < DEPTH_MAX) {
+		w->depth = ++d;
+		w->now[d] = w->most[d] = 0;
+	} else if (*p == '|' || (*p == ')' && d)) {
+		w->most[d] = w->now[d] > w->most[d] ? w->now[d] : w->most[d];
+		w->now[d] = 0;
+		if (*p == ')') {
+			w->depth = d - 1;
+			w->now[d - 1] += w->most[d];
+		}
+	} else if (*p == '.' && p[1] == '*') {
+		w->now[d]++;
+	}
+}
+
+/*
+ * Where a pattern for commands, '^program word.*rest', can end for hyperscan: before the first .*
+ * or group behind a telling word, neither in a group itself. What comes behind is left to PCRE2;
+ * databases grow with the square of what they have to remember. 0: it is one piece.
+ */
+static size_t beginning(const char *pattern)
+{
+	const char *p = pattern, *word = NULL;
+	struct ways w = {0};
+	size_t letters = 0, cut = 0;
+
+	if (*p++ != '^' || *p == '@')
+		return 0;
+	while (*p) {
+		bool open = *p == '(' || (*p == '.' && p[1] == '*');
+
+		if (*p == '[') {
+			p = class_end(p);
+			continue;
+		}
+		if ((*p == '|' && !w.depth) || (*p == '(' && p[1] == '?' && !word))
+			return 0;
+		if (open && !w.depth && letters >= TELLING && !cut)
+			cut = (size_t)(p - pattern);
+		count_open(&w, p);
+		if (*p == ' ' && !w.depth && !word)
+			word = p;
+		letters += word && (*p == '-' || (*p >= 'a' && *p <= 'z'));
+		p += *p == '\\' && p[1] ? 2 : 1;
+	}
+	return w.now[0] <= OPEN_MAX ? cut : 0;
+}
+
+static uint32_t scan_of(struct compiler *c, uint32_t pattern)
+{
+	size_t n = beginning(at(c, pattern));
+	char *start = n ? strndup(at(c, pattern), n) : NULL;
+	uint32_t r = pattern;
+
+	if (start)
+		r = pool_add(c, start);
+	free(start);
+	return r;
+}
+
 static void read_rule(struct compiler *c, const yaml_node_t *n)
 {
 	struct draft d = {0};
@@ -395,7 +481,7 @@ static void read_rule(struct compiler *c, const yaml_node_t *n)
 		r.line = c->rules[i].line;
 		c->rules[i] = r;
 		check_pcre(c, &c->rules[i], r.line);
-		c->scans[i] = d.scan ? d.scan : r.pattern;
+		c->scans[i] = d.scan ? d.scan : scan_of(c, r.pattern);
 		c->flags[i] = check_hyperscan(c, &c->rules[i], at(c, c->scans[i]), r.line);
 	}
 	for (size_t i = first_example; i < c->n_examples; i++) {

@@ -84,7 +84,7 @@ static int open_dir(struct bawn_audit *au, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_AUDIT, -ENOMEM, "out of memory");
 	fd = open(dir, flags);
 	if (fd < 0 && errno == ENOENT && len) {
-		int r = bawn_path_make_dirs(au->path, len - 1);
+		int r = bawn_path_make_state_dirs(au->path, len - 1);
 
 		if (r < 0) {
 			errno = -r;

@@ -274,3 +274,14 @@ int bawn_path_make_dirs(const char *path, size_t len)
 	}
 	return 0;
 }
+
+int bawn_path_make_state_dirs(const char *path, size_t len)
+{
+	const char *home = getenv("HOME"); /* NOLINT(concurrency-mt-unsafe): no threads */
+
+	/* a home that is missing is a mistake of somebody, or not mounted yet */
+	if (home && *home == '/' && strlen(home) <= len && bawn_path_under(path, home) &&
+		access(home, F_OK) < 0 && errno == ENOENT)
+		return -ENOENT;
+	return bawn_path_make_dirs(path, len);
+}

@@ -39,3 +39,5 @@ char *bawn_path_state(struct bawn_arena *a, const char *rest);
 /* Create the directory of the first `len` bytes of `path` and those above it that are missing,
  * 0700. */
 int bawn_path_make_dirs(const char *path, size_t len);
+/* The same for what bawn keeps: -ENOENT instead of a home that does not exist. */
+int bawn_path_make_state_dirs(const char *path, size_t len);

@@ -42,7 +42,7 @@ const char *box_path(struct bawn_arena *a, const char *rest, struct bawn_error *
 			"there is no home directory to keep boxes in; set XDG_STATE_HOME");
 		return NULL;
 	}
-	r = bawn_path_make_dirs(dir, strlen(dir));
+	r = bawn_path_make_state_dirs(dir, strlen(dir));
 	if (r < 0) {
 		errno = -r;
 		(void)bawn_fail(err, BAWN_ERR_INTERNAL, r, "cannot make '%s': %m", dir);

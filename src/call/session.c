@@ -71,7 +71,7 @@ static int open_file(struct bawn_arena *a, const char *dir, const char *agent, c
 		return bawn_fail(err, BAWN_ERR_CALL, -ENOMEM, "out of memory");
 	fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
 	if (fd < 0 && errno == ENOENT && (flags & O_CREAT)) {
-		r = bawn_path_make_dirs(dir, strlen(dir));
+		r = bawn_path_make_state_dirs(dir, strlen(dir));
 		errno = r < 0 ? -r : ENOENT;
 		if (r == 0)
 			fd = open(

@@ -136,7 +136,7 @@ static void remember(struct cli *cli, const struct bawn_backend *be, const struc
 
 	temp = path ? bawn_arena_printf(cli->arena, "%s.%d", path, (int)getpid()) : NULL;
 	if (!temp || !key_of(cli, be, key) ||
-		bawn_path_make_dirs(path, (size_t)(strrchr(path, '/') - path)) < 0)
+		bawn_path_make_state_dirs(path, (size_t)(strrchr(path, '/') - path)) < 0)
 		return;
 	bawn_buf_printf(&b, "%s\n%lld\n%x\n%s\n%s\n%s\n", key, (long long)now_s(), p->offers,
 		p->version, p->reason, p->remedy);

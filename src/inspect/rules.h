@@ -23,7 +23,8 @@
  * `scan` is what hyperscan looks for in the pattern's place: every match of the pattern has to
  * start with a match of it. A pattern that ends in a long or open repetition is slow to look for
  * and has its matches confirmed over all bytes that it might span; its beginning is not and has
- * not.
+ * not. Patterns of the form '^program word.*rest' get theirs from the compiler, where PCRE2 is
+ * quick about the rest.
  *
  * An example is a string, or {python: string} where the language cannot be guessed from it.
  * Patterns see bytes: no \x{200b}, write the UTF-8 bytes. They must not match the empty string. A

@@ -59,7 +59,8 @@ void bawn_flaw_remember(struct bawn_arena *a, const struct bawn_backend *be, con
 	const char *temp = path ? bawn_arena_printf(a, "%s.%d", path, (int)getpid()) : NULL;
 	_cleanup_close_ int fd = -1;
 
-	if (!temp || !now || bawn_path_make_dirs(path, (size_t)(strrchr(path, '/') - path)) < 0)
+	if (!temp || !now ||
+		bawn_path_make_state_dirs(path, (size_t)(strrchr(path, '/') - path)) < 0)
 		return;
 	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)

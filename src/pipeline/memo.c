@@ -177,7 +177,7 @@ void bawn_memo_make(const char *path)
 	int fd = open_memo(path, flags);
 
 	if (fd < 0 && errno == ENOENT &&
-		bawn_path_make_dirs(path, (size_t)(strrchr(path, '/') - path)) == 0)
+		bawn_path_make_state_dirs(path, (size_t)(strrchr(path, '/') - path)) == 0)
 		fd = open_memo(path, flags);
 	if (fd >= 0)
 		(void)close(fd);

@@ -6,17 +6,31 @@
 #include "policy/named.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/path.h"
 #include "policy/draft.h"
 #include "policy/entry.h"
+#include "policy/read/suggest.h"
 #include "policy/value.h"
 
 #define ACTIONS  "allow,log,constrain,block"
 #define LEAKS    "secrets.leak_detection.actions."
 #define KEY_MAX  256
 #define FALLBACK "sandbox.fallback"
+#define SECRET   "secret."
+
+/* As src/inspect/sequence.c has them. */
+static const char *const sequences[] = {
+	"SEQ-001", "SEQ-002", "SEQ-003", "SEQ-004", "SEQ-005", "SEQ-006", NULL};
+
+static const char *const secret_rules[] = {
+	"registered",
+	"registered-encoded",
+#include "secret-names.h"
+	NULL,
+};
 
 static const struct bawn_named table[] = {
 	{"tools.*.suspicious_threshold", BAWN_NAMED_REAL, .base = BAWN_F_thr_suspicious},
@@ -181,13 +195,49 @@ static int scalar_text(const struct bawn_context *c, const struct bawn_named *n,
 	}
 }
 
+/* A name that nothing has would be a setting without effect. */
+static int check_name(const struct bawn_context *c, const struct bawn_named *n, const char *key,
+	const struct bawn_node *node)
+{
+	const bool sequence = !strcmp(n->pattern, "sequences.*.mode");
+	const struct bawn_node *at = sequence && node->parent ? node->parent : node;
+	struct bawn_origin from = {c->layer, c->file, at->key_line, at->key_column};
+	struct bawn_suggest s = {0};
+	const char *name;
+	size_t len;
+
+	if ((!sequence && n->base != BAWN_F_sec_action) || !bawn_named_find(key, &name, &len))
+		return 0;
+	name = bawn_arena_strndup(c->a, name, len);
+	if (!name)
+		return bawn_oom(c);
+	s.word = !sequence && !strncmp(name, SECRET, sizeof(SECRET) - 1) ? name + sizeof(SECRET) - 1
+									 : name;
+	for (const char *const *x = sequence ? sequences : secret_rules; *x; x++) {
+		char full[KEY_MAX];
+
+		(void)snprintf(full, sizeof(full), SECRET "%s", *x);
+		if (sequence ? !strcmp(name, *x)
+			     : bawn_glob_match(name, *x) || bawn_glob_match(name, full))
+			return 0;
+		bawn_suggest_offer(&s, *x, strlen(*x));
+	}
+	if (!s.best_len)
+		return bawn_bad(c, &from, -EINVAL, "unknown key '%s', no %s has this name",
+			bawn_quote(c->a, name), sequence ? "sequence" : "rule for secrets");
+	return bawn_bad(c, &from, -EINVAL, "unknown key '%s', did you mean '%.*s'?",
+		bawn_quote(c->a, name), (int)s.best_len, s.best);
+}
+
 int bawn_named_set(const struct bawn_context *c, struct bawn_draft *d, const struct bawn_named *n,
 	const char *key, const struct bawn_node *node)
 {
 	struct bawn_pair pair = {.key = key, .from = {c->layer, c->file, node->line, node->column}};
 	bool list = n->kind >= BAWN_NAMED_BACKENDS;
-	int r;
+	int r = check_name(c, n, key, node);
 
+	if (r < 0)
+		return r;
 	if (node->kind == BAWN_NODE_LIST && list)
 		r = list_text(c, n, node, &pair.value);
 	else if (node->kind == BAWN_NODE_SCALAR)

@@ -72,7 +72,7 @@ int store_open(struct store *s, bool make, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_VAULT, -ENOENT,
 			"there is no home directory for a vault (HOME, XDG_STATE_HOME)");
 	if (make) {
-		int r = bawn_path_make_dirs(s->at.dir, strlen(s->at.dir));
+		int r = bawn_path_make_state_dirs(s->at.dir, strlen(s->at.dir));
 
 		if (r < 0)
 			return failed(s->at.dir, -r, err);

@@ -24,6 +24,17 @@ need_gvisor() {
 	[ ! -e gone ]
 }
 
+@test "a workspace in a place that gVisor makes itself is refused with the reason" {
+	need_gvisor
+	[ -w /dev/shm ] || skip "/dev/shm cannot be written"
+	place=$(mktemp -d /dev/shm/bawn-test.XXXXXX)
+	run bawn run --backend gvisor --workspace "$place" -- true
+	rmdir "$place"
+	[ "$status" -eq 125 ]
+	[ "${#lines[@]}" -eq 1 ]
+	[[ $output == *"'$place' cannot be had in gVisor"*"move it elsewhere"* ]]
+}
+
 @test "what fails keeps its status and its changes" {
 	need_gvisor
 	run bawn run --backend gvisor -- sh -c 'echo kept >kept; exit 7'

@@ -332,6 +332,13 @@ load common
 	rm -rf "$dir"
 }
 
+@test "a home that does not exist is not made" {
+	unset XDG_STATE_HOME
+	HOME=$PWD/none run -125 --separate-stderr bawn run -- true
+	[[ $stderr == *"cannot create the directory of audit log '$PWD/none/"*"set audit.path"* ]]
+	[ ! -e none ]
+}
+
 @test "a directory of the system is no workspace" {
 	for dir in / /usr /etc /proc /dev; do
 		run -125 --separate-stderr bawn run --workspace "$dir" -- true

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <grp.h>
 #include <poll.h>
 #include <sched.h>
@@ -135,6 +136,30 @@ static void check_need(bool as_user, enum need need)
 		SKIP("virtual machines take too long to start for doing this twice");
 }
 
+/* The user's: engines keep their storage in it. Made and removed by the parent of all tests. */
+static char user_home[] = "/tmp/contract-home-XXXXXX";
+
+__attribute__((constructor)) static void make_home(void)
+{
+	if (geteuid() == 0 && (!mkdtemp(user_home) || chown(user_home, 54321, 54321) < 0))
+		user_home[0] = '\0';
+}
+
+static int remove_from_home(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	(void)remove(path);
+	return 0;
+}
+
+__attribute__((destructor)) static void remove_home(void)
+{
+	if (geteuid() == 0 && user_home[0])
+		(void)nftw(user_home, remove_from_home, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
 static void become_user(void)
 {
 	if (geteuid() != 0)
@@ -145,7 +170,7 @@ static void become_user(void)
 	/* as after exec: our own /proc files are ours */
 	ASSERT_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe) there is one thread */
-	ASSERT_EQ(setenv("HOME", "/tmp", 1), 0);
+	ASSERT_EQ(setenv("HOME", user_home, 1), 0);
 }
 
 static void begin(bool as_user, enum need need)

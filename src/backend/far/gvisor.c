@@ -49,6 +49,20 @@ static int common_args(
 	return r < 0 ? no_memory(err) : 0;
 }
 
+/* gVisor has a /dev, a /proc and a /sys of its own, and nothing of the host shows in them. */
+static int check_places(const struct bawn_plan *plan, struct bawn_error *err)
+{
+	const struct bawn_mount *m;
+
+	for (size_t i = 0; (m = bawn_root_at(plan, i)); i++)
+		if (bawn_gvisor_owns(m))
+			return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+				"'%s' cannot be had in gVisor, which makes /dev, /proc and /sys "
+				"itself; move it elsewhere, such as below /tmp, or take another backend",
+				m->dst);
+	return 0;
+}
+
 static int gvisor_build(
 	const struct bawn_far_job *job, struct bawn_strlist *argv, struct bawn_error *err)
 {
@@ -61,7 +75,9 @@ static int gvisor_build(
 			"an image ('%s') needs an engine: enforcement.gvisor.engine must be docker or "
 			"auto",
 			job->plan->backend.image);
-	r = bawn_gvisor_bundle(job, err);
+	r = check_places(job->plan, err);
+	if (r >= 0)
+		r = bawn_gvisor_bundle(job, err);
 	if (r >= 0)
 		r = common_args(job, argv, err);
 	if (r < 0)
@@ -183,7 +199,10 @@ static int docker_check(const struct bawn_plan *plan, struct bawn_error *err)
 {
 	const struct bawn_mount *m;
 	struct stat st;
+	int r = check_places(plan, err);
 
+	if (r < 0)
+		return r;
 	for (size_t i = 0; (m = bawn_root_at(plan, i)); i++)
 		if (stat(m->src, &st) == 0 && !S_ISDIR(st.st_mode))
 			return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,

@@ -239,7 +239,7 @@ static int make_file(const struct bawn_vm_kernel *k, const char *init, const cha
 
 	if (r < 0)
 		return r;
-	r = bawn_path_make_dirs(dir, strlen(dir));
+	r = bawn_path_make_state_dirs(dir, strlen(dir));
 	if (r >= 0) {
 		fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		r = fd < 0 ? -errno : write_whole(fd, name, &b);

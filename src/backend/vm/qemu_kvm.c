@@ -56,7 +56,7 @@ static void keep_answer(const char *path, bool works)
 {
 	const char *slash = strrchr(path, '/');
 
-	if (bawn_path_make_dirs(path, (size_t)(slash - path)) < 0)
+	if (bawn_path_make_state_dirs(path, (size_t)(slash - path)) < 0)
 		return;
 	/* one byte: there is no half of it */
 	_cleanup_close_ int fd =

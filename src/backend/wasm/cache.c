@@ -129,7 +129,7 @@ static int open_dir(const char *path, struct bawn_error *err)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
-	int r = bawn_path_make_dirs(path, strlen(path));
+	int r = bawn_path_make_state_dirs(path, strlen(path));
 
 	if (r < 0) {
 		errno = -r;

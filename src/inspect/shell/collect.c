@@ -172,9 +172,61 @@ static int vet_search(struct sh *s, const struct sh_command *c)
 	return 0;
 }
 
+static bool hidden_file(const char *path)
+{
+	return set_aside(path) && (strstr(path, "/.") || !strncmp(path, "/dev/shm/", 9));
+}
+
+/* The environment or what a store said, in a file that nobody is meant to see. */
+static int vet_hide(struct sh *s, const struct sh_command *c)
+{
+	bool hides = false;
+
+	if (!((c->out.taint | c->in.taint) & (SH_ENV | SH_SECRET)))
+		return 0;
+	for (size_t i = 0; i < c->redirs.n; i++)
+		hides = hides || (c->redirs.v[i].kind != SH_IN && c->redirs.v[i].path &&
+					 hidden_file(c->redirs.v[i].path));
+	for (size_t i = 0; i < c->writes.n; i++)
+		hides = hides || hidden_file(c->writes.v[i]);
+	if (!hides)
+		return 0;
+	return sh_found(s, c, "command.stage-secrets", "collection",
+		"puts secrets aside in a hidden place", s->script ? 0.2 : 0.36);
+}
+
+/* s/./& /g and its kin: every letter apart. */
+static bool spreads(const struct sh_command *c)
+{
+	return sh_is(c->args.v[0].text, "|sed|gsed|") &&
+	       (strstr(c->line, "s/./&") || strstr(c->line, "s/\\(.\\)/\\1"));
+}
+
+/* What prints secrets masks them as they are; written twice over they pass. */
+static int vet_unmask(struct sh *s, const struct sh_command *c)
+{
+	bool shown = !(c->how & SH_PIPED), all;
+
+	if (!(c->in.taint & (SH_ENV | SH_SECRET)))
+		return 0;
+	all = c->in.from && sh_is(c->in.from, "|env|printenv|set|export|declare|");
+	for (size_t i = 0; i < c->redirs.n; i++)
+		shown = shown && c->redirs.v[i].kind != SH_OUT;
+	if (!(sh_encodes(c) && (c->in.taint & SH_CODED)) && !spreads(c) &&
+		!(sh_encodes(c) && all && shown))
+		return 0;
+	return sh_found(s, c, "command.unmask-secret", "credential-access",
+		"writes secrets in a form that masks do not know", s->script ? 0.31 : 0.42);
+}
+
 int sh_vet_collect(struct sh *s, const struct sh_command *c)
 {
 	int rc = vet_serve(s, c);
+
+	if (rc == 0)
+		rc = vet_unmask(s, c);
+	if (rc == 0)
+		rc = vet_hide(s, c);
 
 	if (rc == 0)
 		rc = vet_sealed(s, c);

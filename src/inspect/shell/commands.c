@@ -170,6 +170,8 @@ static int plain_program(struct sh *s, struct sh_command *c)
 	}
 	if (!strcmp(w->text, "/") || base[0] == '/')
 		base = w->text;
+	if (sh_is(base, "|nc.openbsd|nc.traditional|nc6|pnc|"))
+		base = "nc";
 	hidden = w->known && !s->script && (w->pieced || (strpbrk(c->path, "?[") && x));
 	w->text = base;
 	if (!w->known && (w->taint & (SH_NET | SH_CLIP))) {

@@ -391,6 +391,63 @@ static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bo
 	return rc;
 }
 
+/* dpkg -i FILE, rpm -i FILE, pip install FILE: what a bare address sent runs as root. */
+static int install_file(struct sh *s, struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
+		const char *url = f ? f->data.url : c->args.v[i].url;
+		unsigned taint = f ? f->data.taint : c->args.v[i].taint;
+		struct sh_data d = {.taint = SH_NET, .url = url, .from = url};
+
+		if ((taint & SH_NET) && url && sh_host_of(s, url, NULL) == SH_HOST_ODD)
+			return sh_vet_execution(s, c, &d);
+	}
+	return 0;
+}
+
+/* Clouds that run a script on one of their machines: the option that it stands behind. */
+static const struct {
+	const char *program, *order, *option;
+} runners[] = {
+	{"az", "run-command", "--scripts"},
+	{"gcloud", "ssh", "--command"},
+	{"flyctl", "ssh", "-C"},
+	{"fly", "ssh", "-C"},
+	{"aws", "send-command", "--parameters"},
+	{"aws", "start-session", "--parameters"},
+	{"doctl", "ssh", "--ssh-command"},
+	{"multipass", "exec", "--"},
+	{"vagrant", "ssh", "-c"},
+	{"pssh", "-h", "-i"},
+};
+
+static int runner(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	for (size_t k = 0; k < sizeof(runners) / sizeof(runners[0]); k++) {
+		const char *t = NULL;
+		bool runs = false;
+
+		if (strcmp(c->args.v[0].text, runners[k].program) != 0)
+			continue;
+		for (size_t i = 1; i < c->args.n; i++)
+			runs = runs || !strcmp(c->args.v[i].text, runners[k].order);
+		t = runs ? behind(c, runners[k].option) : NULL;
+		if (!t)
+			continue;
+		t += strspn(t, "=");
+		/* commands=["a","b"] */
+		if (!strncmp(t, "commands=", 9))
+			t += 9;
+		(void)add(s, in,
+			t[0] == '['
+				? bawn_arena_strndup(s->a, t + 2, strlen(t) > 4 ? strlen(t) - 4 : 0)
+				: t,
+			SH_REMOTE);
+	}
+	return 0;
+}
+
 static int ssh_options(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
@@ -554,6 +611,10 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		return database(s, c, in);
 	if (sh_is(p, "|ansible|salt|"))
 		return fleet(s, c, in);
+	if (sh_is(p, "|az|aws|gcloud|fly|flyctl|doctl|vagrant|pssh|multipass|"))
+		return runner(s, c, in);
+	if (sh_is(p, "|dpkg|rpm|apt|apt-get|yum|dnf|zypper|apk|pacman|pip|pip3|npm|gem|"))
+		return install_file(s, c);
 	if (sh_is(p, "|at|batch|") && c->in.known && c->in.len) {
 		(void)add(s, in, c->in.text, 0);
 		return 0;

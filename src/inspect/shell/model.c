@@ -4,11 +4,11 @@
  * everything else only where it came from is kept. A program that is not known here passes its
  * input and the files it is given on to its output.
  */
+#include "inspect/shell/model.h"
+
 #include <string.h>
 
-#include "inspect/shell/shell.h"
-
-static bool has(const struct sh_command *c, const char *list)
+bool sh_has(const struct sh_command *c, const char *list)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
 		if (sh_is(c->args.v[i].text, list))
@@ -17,8 +17,7 @@ static bool has(const struct sh_command *c, const char *list)
 	return false;
 }
 
-/* The word behind an option, or glued to it (-ofile, --output=file). */
-static const char *option(const struct sh_command *c, const char *shorter, const char *longer)
+const char *sh_option(const struct sh_command *c, const char *shorter, const char *longer)
 {
 	size_t n = strlen(longer), k = strlen(shorter);
 
@@ -43,7 +42,7 @@ static const char *option(const struct sh_command *c, const char *shorter, const
 	return NULL;
 }
 
-static const char *last(const struct sh_command *c)
+const char *sh_last(const struct sh_command *c)
 {
 	for (size_t i = c->args.n; i-- > 1;) {
 		if (c->args.v[i].text[0] != '-')
@@ -59,7 +58,7 @@ static void add_taint(struct sh_data *d, unsigned taint, const char *from)
 }
 
 /* What the files named by its words are. */
-static void read_files(struct sh *s, const struct sh_command *c, struct sh_data *d)
+void sh_read_files(struct sh *s, const struct sh_command *c, struct sh_data *d)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
@@ -77,7 +76,7 @@ static void read_files(struct sh *s, const struct sh_command *c, struct sh_data 
 	}
 }
 
-static int put_file(struct sh *s, struct sh_command *c, const char *path, const struct sh_data *d)
+int sh_put_file(struct sh *s, struct sh_command *c, const char *path, const struct sh_data *d)
 {
 	struct sh_file *f;
 
@@ -172,7 +171,7 @@ static int copy_input(struct sh *s, struct sh_command *c)
 		d = sh_join_data(s, d, f ? f->data : sh_unknown(SH_FILE, NULL));
 	}
 	c->out = files ? d : c->in;
-	read_files(s, c, &c->out);
+	sh_read_files(s, c, &c->out);
 	return 0;
 }
 
@@ -199,7 +198,7 @@ static int decode(struct sh *s, struct sh_command *c,
 
 	c->out = sh_unknown(d.taint | SH_DECODED, d.from);
 	c->out.url = d.url;
-	read_files(s, c, &c->out);
+	sh_read_files(s, c, &c->out);
 	if (t && d.known && strlen(t) == n) {
 		c->out.text = t;
 		c->out.len = n;
@@ -210,7 +209,7 @@ static int decode(struct sh *s, struct sh_command *c,
 
 static int translate(struct sh *s, struct sh_command *c)
 {
-	bool del = has(c, "|-d|--delete|");
+	bool del = sh_has(c, "|-d|--delete|");
 	const char *set[2] = {NULL, NULL};
 	size_t k = 0;
 
@@ -238,8 +237,8 @@ static int reverse(struct sh *s, struct sh_command *c)
 	const char *t = c->in.known ? sh_decode_reverse(s->a, c->in.text, c->in.len) : NULL;
 
 	c->out = c->in;
-	read_files(s, c, &c->out);
-	c->out.taint |= SH_DECODED;
+	sh_read_files(s, c, &c->out);
+	c->out.taint |= SH_DECODED | (c->in.taint & (SH_ENV | SH_SECRET) ? SH_CODED : 0u);
 	c->out.known = t != NULL;
 	c->out.text = t ? t : "";
 	c->out.len = strlen(c->out.text);
@@ -255,7 +254,7 @@ static int substitute(struct sh *s, struct sh_command *c)
 	char sep = (char)(e[0] ? e[1] : '\0');
 
 	c->out = sh_unknown(c->in.taint, c->in.from);
-	read_files(s, c, &c->out);
+	sh_read_files(s, c, &c->out);
 	if (!d.known || e[0] != 's' || !sep || !(mid = strchr(e + 2, sep)) ||
 		!(end = strchr(mid + 1, sep)) || strpbrk(e + 2, "\\.*[^$&") || mid == e + 2)
 		return 0;
@@ -278,77 +277,18 @@ static int substitute(struct sh *s, struct sh_command *c)
 	return 0;
 }
 
-static const char *url_of(const struct sh_command *c)
-{
-	const char *bare = NULL;
-
-	for (size_t i = 1; i < c->args.n; i++) {
-		const char *t = c->args.v[i].text;
-
-		if (sh_is_url(t) && t[0] != '-')
-			return t;
-		if (t[0] != '-' && strchr(t, '.') && !strchr(t, ' ') && !bare &&
-			c->args.v[i - 1].text[0] != '-')
-			bare = t;
-	}
-	if (!bare && c->args.n > 1)
-		bare = c->args.v[c->args.n - 1].text;
-	return bare;
-}
-
-static const char *url_name(const char *url)
-{
-	const char *p = strstr(url, "://");
-	const char *slash = strrchr(p ? p + 3 : url, '/');
-
-	return slash && slash[1] ? slash + 1 : "index.html";
-}
-
-/* curl, wget and their kin. */
-static int fetch(struct sh *s, struct sh_command *c)
-{
-	bool wget = sh_is(c->args.v[0].text, "|wget|wget2|");
-	const char *url = url_of(c), *file = NULL;
-	struct sh_data d = sh_unknown(SH_NET, url);
-
-	d.url = url;
-	if (url && sh_host_of(s, url, NULL) == SH_HOST_LOCAL)
-		d.taint = 0;
-	if (url && !strncmp(url, "file://", 7)) {
-		d = sh_unknown(SH_FILE, NULL);
-		read_files(s, c, &d);
-	}
-	if (wget)
-		file = option(c, "-O", "--output-document");
-	else if (sh_is(c->args.v[0].text, "|aria2c|axel|"))
-		file = option(c, "-o", "--out");
-	else
-		file = option(c, "-o", "--output");
-	if (sh_is(c->args.v[0].text, "|lwp-download|") && c->args.n > 2)
-		file = c->args.v[c->args.n - 1].text;
-	if (!file && url &&
-		(wget || sh_is(c->args.v[0].text, "|aria2c|axel|lwp-download|fetch|") ||
-			has(c, "|-O|--remote-name|-OJ|-JO|-LO|-LJO|-sLO|-sO|-fsSLO|-sSLO|-OL|-fLO|-LOk|-kO|")))
-		file = url_name(url);
-	if (file && strcmp(file, "-") != 0 && strcmp(file, "/dev/stdout") != 0) {
-		c->out = sh_text("");
-		return put_file(s, c, file, &d);
-	}
-	c->out = d;
-	return 0;
-}
-
 /* The program makes a file out of others. */
 static int convert(struct sh *s, struct sh_command *c, const char *to)
 {
 	struct sh_data d = sh_unknown(c->in.taint, c->in.from);
 
-	read_files(s, c, &d);
+	d.url = c->in.url;
+	sh_read_files(s, c, &d);
 	c->out = d;
 	if (!to || !strcmp(to, "-") || !strcmp(to, "/dev/stdout"))
 		return 0;
 	c->out = sh_text("");
-	return put_file(s, c, to, &d);
+	return sh_put_file(s, c, to, &d);
 }
 
 /* cp /bin/nc /tmp/update: what update is from now on. */
@@ -372,49 +312,40 @@ static int note_copy(struct sh *s, const struct sh_command *c, const char *to)
 	return 0;
 }
 
+/* cp a b DIR/ makes DIR/a and DIR/b. */
+static int into_folder(struct sh *s, struct sh_command *c, const char *to)
+{
+	/* that is how everybody installs a service */
+	size_t n = to && !strstr(to, "/systemd/") ? strlen(to) : 0;
+
+	for (size_t i = 1; n && to[n - 1] == '/' && i < c->args.n; i++) {
+		const char *t = c->args.v[i].text, *path;
+
+		if (t == to || t[0] == '-' || !*sh_base(t))
+			continue;
+		path = bawn_arena_printf(s->a, "%s%s", to, sh_base(t));
+		if (!path || bawn_strlist_add(s->a, &c->writes, path) < 0)
+			return sh_no_memory(s);
+	}
+	return 0;
+}
+
 static int copy(struct sh *s, struct sh_command *c)
 {
-	const char *to = option(c, "-t", "--target-directory");
+	const char *to = sh_option(c, "-t", "--target-directory");
 	struct sh_data d = sh_unknown(0, NULL);
 	const struct sh_file *f =
 		c->args.n > 2 ? sh_file_get(s, c->args.v[c->args.n - 2].text, false) : NULL;
 
 	if (!to)
-		to = last(c);
+		to = sh_last(c);
 	if (f)
 		d = f->data;
-	read_files(s, c, &d);
+	sh_read_files(s, c, &d);
 	c->out = sh_text("");
-	if (put_file(s, c, to, &d) < 0)
+	if (sh_put_file(s, c, to, &d) < 0 || into_folder(s, c, to) < 0)
 		return sh_no_memory(s);
 	return note_copy(s, c, to);
-}
-
-/* tftp, ftpget, and scp or rsync from a bare address: a download under another name. */
-static int fetch_odd(struct sh *s, struct sh_command *c, bool *hit)
-{
-	const char *p = c->args.v[0].text, *file = NULL, *from = NULL;
-	struct sh_data d = sh_unknown(SH_NET, NULL);
-
-	for (size_t i = 1; !from && i + 1 <= c->args.n; i++) {
-		const char *t = c->args.v[i].text;
-
-		if (t[0] != '-' && sh_host_of(s, t, NULL) == SH_HOST_ODD &&
-			(i + 1 < c->args.n || !strcmp(p, "tftp")))
-			from = t;
-	}
-	*hit = from != NULL;
-	if (!from)
-		return 0;
-	if (!strcmp(p, "tftp"))
-		file = option(c, "-l", "") ? option(c, "-l", "") : option(c, "-r", "");
-	else if (!strcmp(p, "ftpget"))
-		file = c->args.n > 3 ? c->args.v[c->args.n - 2].text : NULL;
-	else
-		file = last(c);
-	d.from = d.url = from;
-	c->out = sh_text("");
-	return put_file(s, c, file, &d);
 }
 
 static int tee(struct sh *s, struct sh_command *c)
@@ -424,7 +355,7 @@ static int tee(struct sh *s, struct sh_command *c)
 		int rc = 0;
 
 		if (c->args.v[i].text[0] != '-')
-			rc = put_file(s, c, c->args.v[i].text, &c->in);
+			rc = sh_put_file(s, c, c->args.v[i].text, &c->in);
 		if (rc < 0)
 			return rc;
 	}
@@ -494,7 +425,9 @@ static int seal(struct sh *s, struct sh_command *c, const char *to)
 	struct sh_file *f = rc == 0 && to ? sh_file_get(s, to, false) : NULL;
 	struct sh_data *d = f ? &f->data : &c->out;
 
-	if ((d->taint & SH_PACKED) && !has(c, "|-d|--decrypt|"))
+	if (sh_has(c, "|-d|--decrypt|"))
+		d->taint |= SH_DECODED;
+	else if (d->taint & SH_PACKED)
 		d->taint |= SH_SEALED;
 	return rc;
 }
@@ -506,7 +439,7 @@ static void note_unpacked(struct sh *s, const struct sh_command *c)
 	const char *flags = c->args.n > 1 ? c->args.v[1].text : "";
 
 	if (strcmp(c->args.v[0].text, "unzip") != 0 && !strchr(flags, 'x') &&
-		!has(c, "|--extract|"))
+		!sh_has(c, "|--extract|"))
 		return;
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
@@ -525,10 +458,10 @@ static int archive(struct sh *s, struct sh_command *c)
 	const char *flags = c->args.n > 1 ? c->args.v[1].text : "";
 
 	if (sh_is(p, "|tar|gtar|bsdtar|")) {
-		to = option(c, "-f", "--file");
+		to = sh_option(c, "-f", "--file");
 		if (!to && flags[0] != '-' && strchr(flags, 'f') && c->args.n > 2)
 			to = c->args.v[2].text;
-		if (!strchr(flags, 'c') && !has(c, "|--create|-c|"))
+		if (!strchr(flags, 'c') && !sh_has(c, "|--create|-c|"))
 			to = NULL;
 	} else if (sh_is(p, "|7z|7za|7zr|rar|")) {
 		to = c->args.n > 2 ? c->args.v[2].text : NULL;
@@ -559,12 +492,12 @@ static int edit_in_place(struct sh *s, struct sh_command *c)
 {
 	size_t i = c->args.n;
 
-	if (!option(c, "-i", "--in-place") && !has(c, "|-i|--in-place|"))
+	if (!sh_option(c, "-i", "--in-place") && !sh_has(c, "|-i|--in-place|"))
 		return sh_is(c->args.v[0].text, "|sed|gsed|") ? substitute(s, c)
 							      : convert(s, c, NULL);
 	c->out = sh_text("");
 	while (i-- > 2 && c->args.v[i].text[0] != '-') {
-		int rc = put_file(s, c, c->args.v[i].text, NULL);
+		int rc = sh_put_file(s, c, c->args.v[i].text, NULL);
 
 		if (rc < 0)
 			return rc;
@@ -578,7 +511,7 @@ static bool printer(const struct sh_command *c)
 	if ((c->how & SH_STDIN) || !(c->how & SH_PIPED))
 		return false;
 	return (sh_interpreter(c->args.v[0].text) != BAWN_LANG_AUTO &&
-		       has(c, "|-e|-c|-r|-ne|-le|")) ||
+		       sh_has(c, "|-e|-c|-r|-ne|-le|")) ||
 	       (sh_is(c->args.v[0].text, "|awk|gawk|mawk|") && strstr(c->line, "BEGIN"));
 }
 
@@ -592,26 +525,13 @@ static bool swallows(const struct sh_command *c)
 		       "type|seq|date|pwd|chown|chgrp|ssh-add|ssh-keygen|ssh-copy-id|realpath|"
 		       "readlink|make|npm|pip|cargo|go|pytest|systemctl|service|apt|apt-get|kubectl|"
 		       "crontab|mysql|psql|docker|") ||
-	       (sh_is(p, "|grep|egrep|rg|") && has(c, "|-q|-c|-l|--quiet|--count|-ql|-L|"));
-}
-
-/* The machine that a raw connection goes to. */
-static const char *peer(struct sh *s, const struct sh_command *c)
-{
-	for (size_t i = 1; i < c->args.n; i++) {
-		const char *t = c->args.v[i].text;
-		enum sh_host h = t[0] != '-' ? sh_host_of(s, t, NULL) : SH_HOST_NONE;
-
-		if (h != SH_HOST_NONE)
-			return h != SH_HOST_LOCAL ? t : NULL;
-	}
-	return NULL;
+	       (sh_is(p, "|grep|egrep|rg|") && sh_has(c, "|-q|-c|-l|--quiet|--count|-ql|-L|"));
 }
 
 /* $(which rm) is rm; $(pgrep sshd) is some process called sshd. */
 static int lookup(struct sh *s, struct sh_command *c, bool *hit)
 {
-	const char *p = c->args.v[0].text, *name = last(c);
+	const char *p = c->args.v[0].text, *name = sh_last(c);
 	bool pid = sh_is(p, "|pgrep|pidof|");
 	char *t;
 
@@ -640,6 +560,15 @@ static bool kept(const struct sh_command *c)
 	return false;
 }
 
+/* Bytes that stay the same but look like something else. */
+bool sh_encodes(const struct sh_command *c)
+{
+	const char *p = c->args.n ? c->args.v[0].text : "";
+
+	return sh_is(p, "|base64|base32|basenc|xxd|hexdump|od|rev|uuencode|") &&
+	       !sh_has(c, "|-d|-D|--decode|-r|");
+}
+
 static int generic(struct sh *s, struct sh_command *c)
 {
 	unsigned t = sh_source(c);
@@ -657,7 +586,7 @@ static int generic(struct sh *s, struct sh_command *c)
 	}
 	/* what the other end sends */
 	if (sh_is(c->args.v[0].text, "|nc|ncat|netcat|telnet|socat|openssl|") &&
-		((c->how & SH_PIPED) || kept(c)) && (host = peer(s, c))) {
+		((c->how & SH_PIPED) || kept(c)) && (host = sh_peer(s, c))) {
 		c->out = sh_unknown(SH_NET, host);
 		c->out.url = host;
 		return 0;
@@ -674,9 +603,11 @@ static int generic(struct sh *s, struct sh_command *c)
 		d.taint |= SH_DECODED;
 	if (printer(c))
 		d.taint |= SH_DECODED;
+	if (sh_encodes(c) && (d.taint & (SH_ENV | SH_SECRET)))
+		d.taint |= SH_CODED;
 	if (d.taint & SH_TREE && sh_is(c->args.v[0].text, "|grep|egrep|fgrep|rg|awk|gawk|"))
 		d.taint = (d.taint & ~SH_TREE) | SH_SOME;
-	read_files(s, c, &d);
+	sh_read_files(s, c, &d);
 	c->out = d;
 	return 0;
 }
@@ -686,14 +617,16 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 	const char *p = c->args.v[0].text;
 
 	*hit = true;
-	if (sh_is(p, "|curl|wget|wget2|fetch|aria2c|axel|http|https|xh|curlie|lwp-download|GET|"))
-		return fetch(s, c);
-	if (!strcmp(p, "ftp") && has(c, "|-o|"))
-		return fetch(s, c);
+	if (sh_is(p, "|curl|wget|wget2|fetch|aria2c|axel|http|https|xh|curlie|lwp-download|GET|"
+		     "lynx|w3m|links|elinks|") ||
+		(sh_is(p, "|svn|ipfs|") && sh_has(c, "|export|checkout|co|cat|get|")))
+		return sh_fetch(s, c);
+	if (!strcmp(p, "ftp") && sh_has(c, "|-o|"))
+		return sh_fetch(s, c);
 	if (sh_is(p, "|scp|rsync|"))
 		whole_trees(s, c, false);
 	if (sh_is(p, "|tftp|ftpget|scp|rsync|")) {
-		int rc = fetch_odd(s, c, hit);
+		int rc = sh_fetch_odd(s, c, hit);
 
 		if (rc < 0 || *hit)
 			return rc;
@@ -716,19 +649,37 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 	if (sh_is(p, "|sed|gsed|") || (!strcmp(p, "perl") && !printer(c)))
 		return edit_in_place(s, c);
 	if (sh_is(p, "|gpg|gpg2|age|rage|"))
-		return seal(s, c, option(c, "-o", "--output"));
+		return seal(s, c, sh_option(c, "-o", "--output"));
 	if (sh_is(p, "|sort|gcc|cc|clang|g++|go|"))
-		return convert(s, c, option(c, "-o", "--output"));
+		return convert(s, c, sh_option(c, "-o", "--output"));
 	if (sh_is(p, "|truncate|shred|touch|"))
-		return put_file(s, c, last(c), NULL);
+		return sh_put_file(s, c, sh_last(c), NULL);
 	*hit = false;
 	return 0;
+}
+
+/* Something inside a file of another kind: unzip -p, steghide extract, the end of a picture. */
+static bool hidden_in(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text, *f, *dot;
+
+	if (!(c->how & SH_PIPED) ||
+		!sh_is(p, "|steghide|outguess|stegosuite|exiftool|binwalk|unzip|"
+			  "7z|7za|unrar|bsdtar|tail|dd|strings|cut|"))
+		return false;
+	f = sh_last(c);
+	dot = f ? strrchr(f, '.') : NULL;
+	if (sh_is(p, "|steghide|outguess|stegosuite|exiftool|binwalk|"))
+		return !strcmp(p, "exiftool") ? sh_has(c, "|-b|") : sh_has(c, "|extract|-r|-e|");
+	if (sh_is(p, "|unzip|7z|7za|unrar|bsdtar|"))
+		return sh_has(c, "|-p|-so|p|-xOf|-xO|");
+	return dot && sh_is(dot, "|.png|.jpg|.jpeg|.gif|.ico|.bmp|.pdf|.mp3|.mp4|.wav|");
 }
 
 static int model_decoder(struct sh *s, struct sh_command *c, bool *hit)
 {
 	const char *p = c->args.v[0].text;
-	const bool d = has(c, "|-d|-D|--decode|-di|-id|-r|-rp|-pr|-r -p|-a|-A|-base64|");
+	const bool d = sh_has(c, "|-d|-D|--decode|-di|-id|-r|-rp|-pr|-r -p|-a|-A|-base64|");
 
 	*hit = true;
 	if (sh_is(p, "|base64|gbase64|b64decode|") && (d || !strcmp(p, "b64decode")))
@@ -737,25 +688,25 @@ static int model_decoder(struct sh *s, struct sh_command *c, bool *hit)
 		return decode(s, c, sh_decode_base32);
 	if (!strcmp(p, "basenc") && d)
 		return decode(s, c,
-			has(c, "|--base16|")   ? sh_decode_hex
-			: has(c, "|--base32|") ? sh_decode_base32
-					       : sh_decode_base64);
+			sh_has(c, "|--base16|")   ? sh_decode_hex
+			: sh_has(c, "|--base32|") ? sh_decode_base32
+						  : sh_decode_base64);
 	if (!strcmp(p, "xxd") && d)
 		return decode(s, c, sh_decode_hex);
-	if (!strcmp(p, "openssl") && has(c, "|-d|") && has(c, "|base64|-base64|-a|"))
+	if (!strcmp(p, "openssl") && sh_has(c, "|-d|") && sh_has(c, "|base64|-base64|-a|"))
 		return decode(s, c, sh_decode_base64);
-	if (!strcmp(p, "openssl") && has(c, "|-d|") && !has(c, "|-out|")) {
+	if (!strcmp(p, "openssl") && sh_has(c, "|-d|") && !sh_has(c, "|-out|")) {
 		c->out = sh_unknown(c->in.taint | SH_DECODED, c->in.from);
 		return 0;
 	}
-	if (!strcmp(p, "openssl") && has(c, "|enc|des3|aes-256-cbc|aes256|"))
-		return seal(s, c, option(c, "-out", ""));
+	if (!strcmp(p, "openssl") && sh_has(c, "|enc|des3|aes-256-cbc|aes256|"))
+		return seal(s, c, sh_option(c, "-out", ""));
 	if (!strcmp(p, "rev"))
 		return reverse(s, c);
 	if (!strcmp(p, "tr"))
 		return translate(s, c);
 	if (sh_is(p, "|gunzip|zcat|bzcat|xzcat|uudecode|lzcat|zstdcat|") ||
-		(sh_is(p, "|gzip|bzip2|xz|zstd|") && d)) {
+		(sh_is(p, "|gzip|bzip2|xz|zstd|") && d) || hidden_in(c)) {
 		int rc = generic(s, c);
 
 		c->out.taint |= SH_DECODED;
@@ -775,7 +726,9 @@ int sh_model(struct sh *s, struct sh_command *c)
 		return echo(s, c);
 	if (!strcmp(p, "printf"))
 		return print_formatted(s, c);
-	if (sh_is(p, "|cat|tac|head|tail|less|more|nl|column|pv|bat|batcat|zcat|strings|"))
+	if (hidden_in(c))
+		return model_decoder(s, c, &hit);
+	if (sh_is(p, "|cat|tac|head|tail|less|more|nl|column|pv|bat|batcat|strings|"))
 		return copy_input(s, c);
 	if (sh_is(p, "|find|gfind|ls|"))
 		return sh_tree_names(s, c);

@@ -314,6 +314,53 @@ static const struct sh_secret secrets[] = {
 	{"access_tokens.db", 0.4f, BOTH | WORD, "cloud credentials"},
 	{"accessTokens.json", 0.4f, BOTH | WORD, "cloud credentials"},
 	{"msal_token_cache", 0.4f, BOTH, "cloud credentials"},
+	{"/Cookies", 0.4f, BOTH | WORD, "cookies of a browser or a messenger"},
+	{"state.vscdb", 0.36f, SH_SECRET | WORD, "secrets of an editor"},
+	{"credentials-config.json", 0.42f, BOTH | WORD, "database passwords"},
+	{".rclone.conf", 0.36f, SH_SECRET | WORD, "cloud credentials"},
+	{"tomcat-users.xml", 0.33f, SH_SECRET | WORD, "passwords of servers"},
+	{"/etc/openvpn/", 0.33f, SH_SECRET, "VPN keys"},
+	{"containers/auth.json", 0.36f, BOTH | WORD, "registry credentials"},
+	{"helm/registry/config.json", 0.36f, SH_SECRET | WORD, "registry credentials"},
+	{"configstore/firebase-tools.json", 0.4f, BOTH | WORD, "cloud credentials"},
+	{".fly/config.yml", 0.36f, SH_SECRET | WORD, "cloud credentials"},
+	{"netlify/config.json", 0.36f, SH_SECRET | WORD, "cloud credentials"},
+	{"stripe/config.toml", 0.36f, SH_SECRET | WORD, "tokens"},
+	{"ngrok/ngrok.yml", 0.33f, SH_SECRET | WORD, "tokens"},
+	{".ngrok2/ngrok.yml", 0.33f, SH_SECRET | WORD, "tokens"},
+	{".sentryclirc", 0.33f, SH_SECRET | WORD, "tokens"},
+	{".aliyun/config.json", 0.4f, BOTH | WORD, "cloud credentials"},
+	{".tccli/", 0.36f, BOTH, "cloud credentials"},
+	{".bluemix/config.json", 0.36f, BOTH | WORD, "cloud credentials"},
+	{"linode-cli", 0.0f, SH_SECRET | WORD, "cloud credentials"},
+	{"hcloud/cli.toml", 0.36f, BOTH | WORD, "cloud credentials"},
+	{".m2/settings-security.xml", 0.36f, BOTH | WORD, "registry credentials"},
+	{".m2/settings.xml", 0.0f, SH_SECRET | WORD, "registry credentials"},
+	{"Bitwarden CLI/data.json", 0.45f, BOTH | WORD, "password manager"},
+	{".pki/nssdb", 0.0f, SH_SECRET, "keys and certificates"},
+	{"/etc/letsencrypt/archive", 0.33f, BOTH, "private keys"},
+	{"/etc/rancher/k3s/k3s.yaml", 0.42f, BOTH | WORD, "cluster credentials"},
+	{"server/node-token", 0.42f, BOTH | WORD, "cluster token"},
+	{"/etc/kubernetes/super-admin.conf", 0.5f, BOTH | WORD, "cluster credentials"},
+	{"/etc/kubernetes/kubelet.conf", 0.42f, BOTH | WORD, "cluster credentials"},
+	{"gitlab-secrets.json", 0.45f, BOTH | WORD, "credentials of a build server"},
+	{"/etc/gitlab-runner/config.toml", 0.4f, BOTH | WORD, "credentials of a build server"},
+	{".cloudflared/", 0.33f, SH_SECRET, "tunnel credentials"},
+	{".msmtprc", 0.36f, BOTH | WORD, "mail passwords"},
+	{"/etc/msmtprc", 0.36f, BOTH | WORD, "mail passwords"},
+	{".authinfo", 0.42f, BOTH | WORD, "passwords"},
+	{".fetchmailrc", 0.36f, BOTH | WORD, "mail passwords"},
+	{".offlineimaprc", 0.33f, SH_SECRET | WORD, "mail passwords"},
+	{".android/adbkey", 0.4f, BOTH | WORD, "private key"},
+	{"Monero/wallets", 0.5f, BOTH, "wallet"},
+	{"nkbihfbeogaeaoehlefnkodbefgpgknn", 0.5f, BOTH, "wallet"},
+	{".p12", 0.0f, SH_SECRET | WORD, "private key"},
+	{".pfx", 0.0f, SH_SECRET | WORD, "private key"},
+	{".ppk", 0.0f, SH_SECRET | WORD, "private key"},
+	{".jks", 0.0f, SH_SECRET | WORD, "private key"},
+	{".keytab", 0.2f, SH_SECRET | WORD, "Kerberos keys"},
+	{".ovpn", 0.0f, SH_SECRET | WORD, "VPN keys"},
+	{".tfstate", 0.0f, SH_SECRET | WORD, "secrets of an infrastructure"},
 	{"private_key", 0.0f, SH_SECRET, "private key"},
 	{"privkey.pem", 0.25f, BOTH | WORD, "private key"},
 	{"server.key", 0.0f, SH_SECRET | WORD, "private key"},
@@ -352,7 +399,7 @@ static bool harmless(const char *hit, const char *needle)
 static bool other_root(const char *word, const char *hit)
 {
 	static const char *const roots[] = {
-		"/usr/local", "/private", "/mnt", "/host", "/rootfs", "/hostfs"};
+		"/usr/local", "/private", "/mnt", "/host", "/rootfs", "/hostfs", "/proc/1/root"};
 
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
 		size_t n = strlen(roots[i]);
@@ -373,7 +420,7 @@ static bool matches(const struct sh_secret *x, const char *word, const char *hit
 	if (x->pattern[0] != '/' && x->pattern[0] != '_' && x->pattern[0] != '.' && !edge(before))
 		return false;
 	if (x->pattern[0] == '.' && before && (isalnum((unsigned char)before) || before == '*'))
-		return strcmp(x->pattern, ".kdbx") == 0;
+		return sh_is(x->pattern, "|.kdbx|.p12|.pfx|.ppk|.jks|.keytab|.ovpn|.tfstate|");
 	if (x->pattern[0] == '/' && before && isalnum((unsigned char)before) &&
 		!strncmp(x->pattern, "/etc", 4) && !other_root(word, hit))
 		return false;

@@ -6,7 +6,7 @@
  * shell would (read.c), with an explicit stack of readers for what stands inside ($( ), eval,
  * bash -c, functions, heredocs). Each simple command is resolved, unwrapped (sudo, env, xargs, …),
  * given a model of what it prints and writes (model.c), and vetted: rules over its canonical line,
- * facts about paths (destroy.c) and about data that flows (flow.c).
+ * facts about paths (destroy.c) and about data that flows (flow.c) and leaves (leak.c).
  */
 
 #include <stdbool.h>
@@ -23,6 +23,7 @@
 #define SH_HOST    (1u << 4)  /* facts about the host: id, uname, … */
 #define SH_FILE    (1u << 5)  /* content of some local file */
 #define SH_HARD    (1u << 6)  /* secret beyond doubt: private keys, shadow */
+#define SH_CODED   (1u << 7)  /* a secret, written in another way */
 #define SH_TREE    (1u << 8)  /* names of all files of a system or a home */
 #define SH_SOME    (1u << 9)  /* names of some files there */
 #define SH_PACKED  (1u << 10) /* an archive */
@@ -256,6 +257,7 @@ enum bawn_lang sh_interpreter(const char *prog);
 int sh_model(struct sh *s, struct sh_command *c);
 /* sources.c: what its output is, whatever its input; 0: nothing special. */
 unsigned sh_source(const struct sh_command *c);
+bool sh_encodes(const struct sh_command *c);
 bool sh_prints_token(const struct sh_command *c); /* it prints one secret in order to use it */
 
 /* paths.c */
@@ -318,6 +320,11 @@ int sh_vet_trees(struct sh *s, const struct sh_command *c);
 /* collect.c: what is gathered, offered or guessed. */
 int sh_vet_collect(struct sh *s, const struct sh_command *c);
 int sh_vet_flow(struct sh *s, const struct sh_command *c);
+/* Word i is a pattern, a message or a key to use, not a file to read. */
+bool sh_not_read(const struct sh_command *c, size_t i);
+/* leak.c: secrets and local data that leave, through a program or through /dev/tcp. */
+int sh_vet_leak(struct sh *s, const struct sh_command *c);
+int sh_vet_tcp(struct sh *s, const struct sh_command *c);
 /* The first n words, before a wrapper is taken away: only secrets beyond doubt. */
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n);
 /* Source code that is run, in whatever language. */

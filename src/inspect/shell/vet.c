@@ -148,12 +148,29 @@ static bool weakens_ssh(const struct sh_command *c, const struct sh_data *d)
 	return false;
 }
 
+/* Settings that start nothing: modes of devices, options of modules, variables. */
+static bool plain_settings(const struct sh_command *c, const struct sh_data *d)
+{
+	static const char *const runs[] = {"RUN", "PROGRAM", "IMPORT", "Invoke", "install ", "|",
+		"&", "$(", "`", "Proxy", "Verify", "Unauth", "Insecure", "LD_", "BASH_ENV",
+		"PROMPT_COMMAND", "alias ", "source ", ";", NULL};
+	static const char *const places[] = {"/udev/rules.d/", "/modprobe.d/", "/apt.conf.d/",
+		"/etc/environment", "/profile.d/", "/etc/profile", NULL};
+	const char *path = c->writes.n   ? c->writes.v[0]
+			   : c->redirs.n ? c->redirs.v[c->redirs.n - 1].path
+					 : "";
+
+	if (!d->known || !d->len || any_in(d->text, runs) || !any_in(path, places))
+		return false;
+	return !strstr(path, "profile") || !strncmp(d->text, "export ", 7);
+}
+
 /* What the command writes is known and nothing to worry about. */
 static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_command *c)
 {
 	static const char *const bad[] = {"/tmp/", "/dev/", "curl", "wget", "base64", "nc ", "ncat",
 		"socat", "bash -i", "/.", "eval", "http:", "python -c", "python3 -c", "perl -e",
-		"chmod", "rm -rf", "mkfifo", "@reboot", NULL};
+		"chmod", "rm -rf", "mkfifo", "@reboot", "exec ", NULL};
 	const char *check = bawn_rule_str(&bawn_rules_command, r->check);
 	bool in = c->writes.n || (c->args.n && !strcmp(c->args.v[0].text, "crontab"));
 	struct sh_data d = in ? c->in : c->out;
@@ -166,6 +183,8 @@ static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_co
 	}
 	if (!strcmp(check, "weakens-ssh"))
 		return !weakens_ssh(c, &d);
+	if (!strcmp(check, "starts-something"))
+		return plain_settings(c, &d) && !any_in(d.text, bad);
 	return d.len && d.text && strchr(d.text, '/') && !any_in(d.text, bad);
 }
 
@@ -297,7 +316,8 @@ static int vet_put(
 	if (path[0] == '&' || (!d->len && !(d->taint & SH_NET)))
 		return 0;
 	if (!d->len) {
-		t = bawn_arena_printf(s->a, "%s <network>", sh_path(s, path));
+		t = bawn_arena_printf(
+			s->a, "%s <network> %s", sh_path(s, path), d->url ? d->url : "");
 		return t ? sh_vet_fact(s, c, "@put", t) : sh_no_memory(s);
 	}
 	t = bawn_arena_printf(s->a, "%s %.*s", sh_path(s, path),
@@ -352,7 +372,7 @@ static int vet_write(struct sh *s, const struct sh_command *c, const char *path)
 			s, c, strcmp(p, "touch") != 0 ? "@write" : "@touch", sh_path(s, path));
 	if (rc == 0 && sh_is(p, "|tee|sponge|"))
 		rc = vet_login(s, c, path);
-	if (rc == 0 && sh_is(p, "|tee|sponge|ed|ex|"))
+	if (rc == 0 && sh_is(p, "|tee|sponge|ed|ex|gpg|gpg2|"))
 		rc = vet_put(s, c, path, &c->in);
 	return rc;
 }
@@ -388,11 +408,13 @@ static int vet_input(struct sh *s, const struct sh_command *c)
 {
 	const char *p = c->args.n ? c->args.v[0].text : "", *what;
 
+	if (!strcmp(p, "apt-key") && (c->in.taint & SH_NET) && c->in.url)
+		return sh_vet_fact(s, c, "@input apt-key", c->in.url);
 	if (!c->in.len || c->in.len > LINE_MAX_LEN ||
 		!sh_is(p,
 			"|mysql|mariadb|psql|sqlite3|mongo|mongosh|redis-cli|ftp|sftp|tftp|telnet|"
 			"lftp|smbclient|ed|ex|fdisk|parted|crontab|chpasswd|passwd|gdb|at|batch|"
-			"launchctl|debugfs|ldapadd|ldapmodify|"))
+			"launchctl|debugfs|ldapadd|ldapmodify|kubectl|oc|vault|"))
 		return 0;
 	what = bawn_arena_printf(s->a, "@input %s", p);
 	return what ? sh_vet_fact(s, c, what, c->in.text) : sh_no_memory(s);

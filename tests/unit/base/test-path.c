@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <unistd.h>
 
 #include <linux/magic.h>
@@ -102,4 +103,25 @@ TEST(place_for_private_directories)
 	if (stat("/dev/shm", &st) == 0 && (st.st_mode & 07777) == 01777 && !st.st_uid &&
 		statfs("/dev/shm", &fs) == 0 && fs.f_type == TMPFS_MAGIC)
 		ASSERT_TRUE(strcmp(bawn_path_runtime(true), "/tmp") != 0);
+}
+
+TEST(no_home_is_made)
+{
+	char dir[] = "/tmp/test-path-XXXXXX", home[64], state[96];
+	struct stat st;
+
+	ASSERT_TRUE(mkdtemp(dir));
+	(void)snprintf(home, sizeof(home), "%s/home", dir);
+	(void)snprintf(state, sizeof(state), "%s/.local/state", home);
+	ASSERT_EQ(setenv("HOME", home, 1), 0);
+	ASSERT_EQ(bawn_path_make_state_dirs(state, strlen(state)), -ENOENT);
+	ASSERT_TRUE(stat(home, &st) < 0);
+	ASSERT_EQ(mkdir(home, 0700), 0);
+	ASSERT_EQ(bawn_path_make_state_dirs(state, strlen(state)), 0);
+	ASSERT_EQ(stat(state, &st), 0);
+	ASSERT_EQ(rmdir(state), 0);
+	state[strlen(home) + strlen("/.local")] = 0;
+	ASSERT_EQ(rmdir(state), 0);
+	ASSERT_EQ(rmdir(home), 0);
+	ASSERT_EQ(rmdir(dir), 0);
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shell detector: spans, words, modes, hosts of the policy, bounds. Verdicts: tests/table. */
+#include <signal.h>
+#include <time.h>
+
+#include <sys/time.h>
+
 #include "harness.h"
 #include "inspect/detectors.h"
 #include "inspect/scan.h"
@@ -228,4 +233,62 @@ TEST(what_a_unit_starts_is_vetted)
 					      "ExecStart=/srv/app/serve\nE\n"},
 		NULL);
 	ASSERT_TRUE(find(&f, "command.reverse-shell") == NULL);
+}
+
+static volatile sig_atomic_t slept;
+
+/* A machine that does something else for a while. */
+static void sleep_a_while(int sig)
+{
+	struct timespec ts = {.tv_nsec = 700000000};
+
+	(void)sig;
+	(void)nanosleep(&ts, NULL);
+	slept = 1;
+}
+
+TEST(a_busy_machine_changes_no_verdict)
+{
+	static char text[16001];
+	struct itimerval soon = {.it_value = {.tv_usec = 1000}};
+	struct bawn_findings f;
+
+	for (size_t i = 0; i + 8 < sizeof(text); i += 8)
+		memcpy(text + i, "x=$(ls)\n", 8);
+	f = vet((struct bawn_subject){.kind = BAWN_KIND_CODE, .text = text}, NULL);
+	ASSERT_TRUE(find(&f, "command.too-deep") == NULL);
+	for (int turn = 0; turn < 4; turn++) {
+		ASSERT_TRUE(signal(SIGALRM, sleep_a_while) != SIG_ERR);
+		soon.it_value.tv_usec = 500 << turn;
+		ASSERT_EQ(setitimer(ITIMER_REAL, &soon, NULL), 0);
+		f = vet((struct bawn_subject){.kind = BAWN_KIND_CODE, .text = text}, NULL);
+		ASSERT_TRUE(find(&f, "command.too-deep") == NULL);
+	}
+	ASSERT_TRUE(slept);
+}
+
+TEST(long_words_are_no_harm)
+{
+	static const char *const rows[] = {"gh api -X POST repos/o/r/issues -f body='%s'",
+		"docker run -e X='%s' alpine true",
+		"curl -X POST -d '%s' https://api.example.com/v1",
+		"aws iam create-policy --policy-name x --policy-document '%s'",
+		"kubectl patch deploy web -p '%s'",
+		"az rest --method post --url https://x --body '%s'"};
+	static char body[40000], text[41000];
+	size_t n = 0;
+
+	for (int i = 0; n + 64 < sizeof(body); i++)
+		n += (size_t)snprintf(
+			body + n, sizeof(body) - n, "{\"id\": %d, \"name\": \"item %d\"}, ", i, i);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *hole = strstr(rows[i], "%s");
+		struct bawn_findings f;
+
+		(void)snprintf(text, sizeof(text), "%.*s%s%s", (int)(hole - rows[i]), rows[i], body,
+			hole + 2);
+		f = vet((struct bawn_subject){.text = text}, NULL);
+		if (worst(&f) >= 0.3)
+			FAIL("row %zu: %s", i, f.v[0].rule);
+	}
 }

@@ -24,7 +24,7 @@ TEST(documented)
 		"detection: {suspicious_threshold: 0.2, malicious_threshold: 0.6}\n"
 		"tools: {Bash: {suspicious_threshold: 0.1, enforcement: {adapter: docker}}}\n"
 		"actions: {SAFE: allow, SUSPICIOUS: constrain, MALICIOUS: block}\n"
-		"sequences: {SEQ-1: {mode: enforce}}\nscan_modes: {'docs/*.md': lenient}\n");
+		"sequences: {SEQ-001: {mode: enforce}}\nscan_modes: {'docs/*.md': lenient}\n");
 	ASSERT_EQ(p->enf_enabled, true);
 	ASSERT_EQ(p->enf_dry_run, true);
 	ASSERT_STREQ(p->backend, "landlock");
@@ -39,7 +39,7 @@ TEST(documented)
 	ASSERT_EQ(p->wasm_fuel, 1000);
 	ASSERT_STREQ(named(p, "tools.Bash.enforcement.adapter"), "docker");
 	ASSERT_STREQ(named(p, "actions.SUSPICIOUS"), "constrain");
-	ASSERT_STREQ(named(p, "sequences.SEQ-1.mode"), "enforce");
+	ASSERT_STREQ(named(p, "sequences.SEQ-001.mode"), "enforce");
 	ASSERT_STREQ(named(p, "scan_modes.docs/*.md"), "lenient");
 }
 

@@ -74,6 +74,17 @@ TEST(positions)
 {
 	refused("limits:\n  memroy: 1g\n",
 		"policy.yaml:2:3: unknown key 'memroy', did you mean 'memory'?");
+	refused("sequences:\n  SEQ-01: {mode: advisory}\n",
+		"policy.yaml:2:3: unknown key 'SEQ-01', did you mean 'SEQ-001'?");
+	refused("sequences: {whatever: {mode: enforce}}\n",
+		"policy.yaml:1:13: unknown key 'whatever', no sequence has this name");
+	refused("secrets:\n  leak_detection:\n    actions: {jtw: warn}\n",
+		"policy.yaml:3:15: unknown key 'jtw', did you mean 'jwt'?");
+	refused("secrets: {leak_detection: {actions: {no-such-provider-*: block}}}\n",
+		"policy.yaml:1:38: unknown key 'no-such-provider-*', no rule for secrets has this name");
+	(void)OPERATOR(
+		"sequences: {SEQ-001: {mode: advisory}, SEQ-006: {mode: enforce}}\n"
+		"secrets: {leak_detection: {actions: {'*': warn, secret.jwt: block, 'github-*': block, registered: block}}}\n");
 	refused("memory: 1g\n",
 		"policy.yaml:1:1: unknown key 'memory', did you mean 'limits.memory'?");
 	refused("limits:\n  memory: x\n",

@@ -13,7 +13,7 @@ static const char everything[] =
 	"syscalls: {allow: [ptrace], deny: [bpf]}\n"
 	"detection: {suspicious_threshold: 0.123}\n"
 	"tools: {Bash: {suspicious_threshold: 0.1, enforcement: {adapter: native}}, a.b: {malicious_threshold: 1}}\n"
-	"actions: {SAFE: log}\nscan_modes: {'**/*.md': strict}\nsequences: {S-1: {mode: advisory}}\n"
+	"actions: {SAFE: log}\nscan_modes: {'**/*.md': strict}\nsequences: {SEQ-004: {mode: advisory}}\n"
 	"sandbox: {fallback: [native, noop]}\n"
 	"enforcement:\n  enabled: true\n  suspicious: {Bash: {filesystem_readable: [sub, ../extra], network_allow: false}}\n"
 	"  docker: {mounts: [{source: sub, target: /x, read_only: false}]}\n";

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What leaves: everything that a program which talks to other machines is given, and what that is
+ * worth by what it is and where it goes.
+ */
+#include <string.h>
+
+#include "inspect/shell/model.h"
+
+/* Something that is about to leave. */
+struct leak {
+	unsigned taint;
+	const char *from;
+	const char *host; /* word that names where it goes */
+	bool transfer;    /* a tool for copying files between one's own machines */
+	bool lookup;      /* as part of a name that is looked up */
+};
+
+static void take(struct leak *l, unsigned taint, const char *from)
+{
+	l->taint |= taint;
+	l->from = l->from ? l->from : from;
+}
+
+static void take_word(struct sh *s, struct leak *l, const struct sh_word *w, bool files)
+{
+	const struct sh_secret *x = files ? sh_secret_of(s, w->text) : NULL;
+	const char *path = w->text;
+	const struct sh_file *f;
+
+	if (x)
+		take(l, x->taint & 0xff, w->text);
+	take(l, w->taint & ~(SH_NET | SH_DECODED), w->from);
+	if (!files)
+		return;
+	if (strchr(path, '@'))
+		path = strchr(path, '@') + 1;
+	else if (!strncmp(path, "--", 2) && strchr(path, '='))
+		path = strchr(path, '=') + 1;
+	f = sh_file_get(s, path, false);
+	if (f)
+		take(l, f->data.taint | SH_FILE, f->data.from);
+	else if (strchr(w->text, '@') || !strncmp(w->text, "--post-file", 11))
+		take(l, SH_FILE, NULL);
+}
+
+/* All that comes in. One token is how services are used, what a store prints is not. */
+static void take_input(struct leak *l, const struct sh_command *c)
+{
+	bool store = c->in.from && !strcmp(c->in.from, "$token");
+
+	take(l, c->in.taint | (store ? SH_SECRET : 0), store ? "a store" : c->in.from);
+}
+
+static const char *const upload_options =
+	"|-d|--data|--data-binary|--data-raw|--data-urlencode|--data-ascii|-F|--form|-T|"
+	"--upload-file|--json|--form-string|--post-data|--post-file|--body-data|--body-file|";
+
+/* -sF, -sST, -kd: the last of clustered letters takes the word. */
+static bool uploads(const char *option)
+{
+	size_t n = strlen(option);
+
+	return sh_is(option, upload_options) ||
+	       (option[0] == '-' && option[1] != '-' && n > 2 && n < 8 &&
+		       strchr("dFT", option[n - 1]) && !strpbrk(option, "=@/.:"));
+}
+
+/* A token in a header is how services are used; the whole environment is not. */
+static void take_header(struct leak *l, const struct sh_word *w)
+{
+	bool whole = w->from && w->from[0] != '$' && (w->taint & SH_ENV);
+
+	take(l, w->taint & ~(SH_NET | SH_DECODED | SH_HOST | (whole ? 0 : SH_ENV)), w->from);
+}
+
+/* http://USER.HOST.example.com/, ?u=USER&h=HOST: an address that says who is here. One name alone
+ * is how one's own machines are called. */
+static bool announces(const struct sh_word *w)
+{
+	const char *p = strstr(w->text, "://"), *end;
+	size_t name = 0, all = 0;
+	bool who = w->from && sh_is(w->from, "|whoami|id|");
+
+	if (!p || !(w->taint & SH_HOST))
+		return false;
+	end = p + 3 + strcspn(p + 3, "/?");
+	for (p = strstr(p, "$()"); p; p = strstr(p + 3, "$()")) {
+		name += p < end;
+		all++;
+	}
+	return name > 1 || (who && (name || all > 1));
+}
+
+static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_word *w = &c->args.v[i];
+		const char *before = c->args.v[i - 1].text;
+		bool head =
+			sh_is(before, "|-H|--header|-u|--user|-b|--cookie|-A|--oauth2-bearer|") ||
+			!strncmp(w->text, "--header=", 9) || !strncmp(w->text, "-H", 2);
+		bool body = uploads(before) || !strncmp(w->text, "--post-", 7) ||
+			    !strncmp(w->text, "--data", 6) ||
+			    !strncmp(w->text, "--upload-file=", 14) ||
+			    !strncmp(w->text, "--body-", 7) || !strncmp(w->text, "-d@", 3) ||
+			    (!strncmp(w->text, "-F", 2) && w->text[2]) ||
+			    (!strncmp(w->text, "-T", 2) && w->text[2]);
+
+		if (sh_is_url(w->text) && !body && !head && !l->host)
+			l->host = w->text;
+		if (body) {
+			const char *end = w->text + strlen(w->text);
+
+			take_word(s, l, w, true);
+			if (sh_is(before, "|-T|--upload-file|") || (c->how & SH_ARGSIN))
+				take(l, SH_FILE, w->text);
+			if (end - w->text >= 1 && end[-1] == '-' &&
+				(end - w->text == 1 || end[-2] == '@' || end[-2] == '='))
+				take_input(l, c);
+		} else if (head) {
+			take_header(l, w);
+		} else if (w->taint & (SH_SECRET | SH_ENV | SH_HOST | SH_HARD)) {
+			take_word(s, l, w, false);
+			l->lookup = l->lookup || announces(w);
+		}
+	}
+	for (size_t i = 1; !l->host && i < c->args.n; i++) {
+		if (c->args.v[i].text[0] != '-' && !sh_is(c->args.v[i - 1].text, upload_options) &&
+			sh_host_of(s, c->args.v[i].text, NULL) != SH_HOST_NONE)
+			l->host = c->args.v[i].text;
+	}
+}
+
+/* Programs that send their input to a machine named in their words. */
+static void pipe_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+{
+	take(l, c->in.taint & ~SH_NET, c->in.from);
+	if (c->how & SH_STDIN)
+		take(l, SH_FILE, NULL);
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_word *w = &c->args.v[i];
+
+		if (!l->host && w->text[0] != '-' && sh_host_of(s, w->text, NULL) != SH_HOST_NONE)
+			l->host = w->text;
+		if (!sh_not_read(c, i))
+			take_word(s, l, w, true);
+	}
+}
+
+static bool remote_place(const char *t)
+{
+	const char *colon = strchr(t, ':');
+
+	return !strncmp(t, "s3://", 5) || !strncmp(t, "gs://", 5) || strstr(t, "blob.core") ||
+	       (colon && colon > t + 1 && t[0] != '/' && t[0] != '.' && t[0] != '-' &&
+		       strncmp(t, "file:", 5) != 0);
+}
+
+/* scp, rsync, rclone, aws s3 cp: what is copied away from here. */
+static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+{
+	const char *to = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "";
+	size_t away = 0, here = 0;
+
+	l->transfer = true;
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_word *w = &c->args.v[i];
+
+		if (remote_place(w->text)) {
+			to = w->text;
+			away = away ? away : i;
+		} else if (!sh_not_read(c, i)) {
+			take_word(s, l, w, true);
+			if (w->text[0] != '-' && c->args.v[i - 1].text[0] != '-')
+				here = i;
+		}
+	}
+	if (sh_has(c, "|-|"))
+		take(l, c->in.taint & ~SH_NET, c->in.from);
+	l->host = remote_place(to) ? to : NULL;
+	if (!l->host)
+		l->taint = 0;
+	/* from there to here */
+	if (l->host && away < here)
+		l->taint &= ~(SH_SECRET | SH_HARD);
+}
+
+/* Programs that put files into a store or onto a page of somebody, by the words that say so. */
+static const struct {
+	const char *program, *orders;
+	bool drop; /* for everybody to see */
+} stores[] = {
+	{"|az|", "|upload|upload-batch|copy|sync|", false},
+	{"|mc|", "|cp|mirror|put|mv|pipe|", false},
+	{"|swift|openstack|", "|upload|create|", false},
+	{"|oci|", "|put|bulk-upload|", false},
+	{"|s5cmd|s4cmd|obsutil|ossutil|ossutil64|coscli|qshell|", "|cp|sync|put|mv|pipe|upload|",
+		false},
+	{"|wrangler|", "|put|upload|deploy|", false},
+	{"|netlify|vercel|surge|firebase|", "|deploy|publish|", false},
+	{"|npm|pnpm|yarn|twine|cargo|gem|", "|publish|upload|push|", false},
+	{"|pastebinit|wgetpaste|fpaste|pastebin|gist|pb|sprunge|nopaste|hastebin|", NULL, true},
+	{"|onionshare|onionshare-cli|sharefile|transfer|transfersh|ffsend|plik|wetransfer|", NULL,
+		true},
+	{"|telegram-send|slackcat|slack-cli|discord.sh|apprise|ntfy|pushbullet|signal-cli|", NULL,
+		false},
+};
+
+static bool store_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+{
+	/* everything below in one look */
+	if (!sh_is(c->args.v[0].text,
+		    "|az|mc|swift|openstack|oci|s5cmd|s4cmd|obsutil|ossutil|ossutil64|coscli|qshell|"
+		    "wrangler|netlify|vercel|surge|firebase|npm|pnpm|yarn|twine|cargo|gem|"
+		    "pastebinit|wgetpaste|fpaste|pastebin|gist|pb|sprunge|nopaste|hastebin|"
+		    "onionshare|onionshare-cli|sharefile|transfer|transfersh|ffsend|plik|wetransfer|"
+		    "telegram-send|slackcat|slack-cli|discord.sh|apprise|ntfy|pushbullet|"
+		    "signal-cli|"))
+		return false;
+	for (size_t i = 0; i < sizeof(stores) / sizeof(stores[0]); i++) {
+		if (!sh_is(c->args.v[0].text, stores[i].program) ||
+			(stores[i].orders && !sh_has(c, stores[i].orders)))
+			continue;
+		take(l, c->in.taint & ~SH_NET, c->in.from);
+		for (size_t k = 1; k < c->args.n; k++) {
+			if (!sh_not_read(c, k))
+				take_word(s, l, &c->args.v[k], true);
+		}
+		l->transfer = !stores[i].drop;
+		l->host = stores[i].drop ? "https://0x0.st" : "https://store.example.com";
+		return true;
+	}
+	return false;
+}
+
+/* Names that are looked up carry data to whoever answers. */
+static void name_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const struct sh_word *w = &c->args.v[i];
+		const char *dot = strchr(w->text, '.');
+
+		if (w->text[0] == '-' || w->text[0] == '@' || !dot || !dot[1])
+			continue;
+		if (strstr(w->text, "$().") || strstr(w->text, "$()-"))
+			take(l, SH_HOST, w->from);
+		else if (!w->taint)
+			continue;
+		take(l, w->taint & ~SH_NET, w->from);
+		if (w->taint & SH_DECODED)
+			take(l, SH_FILE, w->from);
+		l->host = w->text;
+		l->lookup = true;
+	}
+	(void)s;
+}
+
+static bool is_key_copied(const struct leak *l)
+{
+	return (l->taint & SH_HARD) && l->transfer;
+}
+
+static bool is_key(const struct leak *l)
+{
+	return (l->taint & SH_HARD) != 0;
+}
+
+/* A variable that belongs to one service, on its way to another. */
+static bool is_stray(const struct leak *l)
+{
+	static const struct {
+		const char *name, *home;
+	} bound[] = {
+		{"AWS_SECRET", "amazonaws"},
+		{"AWS_SESSION", "amazonaws"},
+		{"AWS_ACCESS", "amazonaws"},
+		{"GITHUB_TOKEN", "github"},
+		{"GH_TOKEN", "github"},
+		{"GITHUB_PAT", "github"},
+		{"GITLAB_TOKEN", "gitlab"},
+		{"CI_JOB_TOKEN", "gitlab"},
+		{"NPM_TOKEN", "npm"},
+		{"NODE_AUTH_TOKEN", "npm"},
+		{"PYPI_TOKEN", "pypi"},
+		{"ANTHROPIC_API_KEY", "anthropic"},
+		{"OPENAI_API_KEY", "openai"},
+		{"STRIPE_SECRET", "stripe"},
+		{"DATABASE_URL", "?"},
+		{"SSH_PRIVATE_KEY", "?"},
+	};
+
+	const char *host = l->host && strstr(l->host, "://") ? strstr(l->host, "://") + 3 : l->host;
+
+	if (!(l->taint & SH_ENV) || l->transfer || !l->from || l->from[0] != '$' || !host ||
+		host[0] == '$')
+		return false;
+	for (size_t i = 0; i < sizeof(bound) / sizeof(bound[0]); i++) {
+		if (!strncmp(l->from + 1, bound[i].name, strlen(bound[i].name)))
+			return !strstr(l->host, bound[i].home);
+	}
+	return false;
+}
+
+/* One variable: that is also how services are used. */
+static bool is_variable(const struct leak *l)
+{
+	return (l->taint & SH_ENV) && !(l->taint & SH_SECRET) && l->from && l->from[0] == '$';
+}
+
+static bool is_environment(const struct leak *l)
+{
+	return (l->taint & SH_ENV) != 0;
+}
+
+static bool is_dump(const struct leak *l)
+{
+	return (l->taint & SH_SECRET) && l->from && strstr(l->from, "dump");
+}
+
+/* A backup that goes to a machine of one's own network, through ssh and the like. */
+static bool is_dump_at_home(const struct leak *l)
+{
+	const char *h = l->host ? l->host : "", *at = strchr(h, '@');
+
+	h = at ? at + 1 : h;
+	return is_dump(l) && l->transfer &&
+	       (!strncmp(h, "10.", 3) || !strncmp(h, "172.", 4) || !strncmp(h, "192.168.", 8));
+}
+
+static bool is_secret_copied(const struct leak *l)
+{
+	return (l->taint & SH_SECRET) && l->transfer;
+}
+
+static bool is_secret(const struct leak *l)
+{
+	return (l->taint & SH_SECRET) != 0;
+}
+
+static bool is_lookup(const struct leak *l)
+{
+	return (l->taint & SH_HOST) && l->lookup;
+}
+
+static bool is_host(const struct leak *l)
+{
+	return (l->taint & SH_HOST) != 0;
+}
+
+/* What leaves, and what that is worth by where it goes; the first that fits counts. */
+static const struct {
+	bool (*is)(const struct leak *);
+	double odd, plain;
+} worths[] = {
+	{is_key_copied, 0.8, 0.6},
+	{is_key, 0.95, 0.88},
+	{is_stray, 0.85, 0.5},
+	{is_variable, 0.72, 0.2},
+	{is_environment, 0.92, 0.8},
+	{is_dump_at_home, 0.25, 0.25},
+	{is_dump, 0.7, 0.25},
+	{is_secret_copied, 0.45, 0.25},
+	{is_secret, 0.85, 0.6},
+	{is_lookup, 0.6, 0.42},
+	{is_host, 0.6, 0.22},
+};
+
+static double worth(struct sh *s, const struct leak *l)
+{
+	enum sh_host h = l->host ? sh_host_of(s, l->host, NULL) : SH_HOST_NONE;
+	bool odd = h == SH_HOST_ODD;
+
+	if (h == SH_HOST_ALLOWED)
+		return 0;
+	if (h == SH_HOST_LOCAL)
+		return l->taint & SH_HARD ? 0.35 : 0;
+	for (size_t i = 0; i < sizeof(worths) / sizeof(worths[0]); i++) {
+		if (worths[i].is(l))
+			return odd ? worths[i].odd : worths[i].plain;
+	}
+	if (!(l->taint & SH_FILE) || !odd)
+		return 0;
+	if (sh_host_drop(l->host))
+		return 0.5;
+	return l->transfer ? 0 : 0.35;
+}
+
+/* cmd > /dev/tcp/host/port */
+int sh_vet_tcp(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 0; i < c->redirs.n; i++) {
+		const char *p = c->redirs.v[i].path;
+		struct leak l = {.taint = c->out.taint | c->in.taint, .from = c->out.from};
+		bool shell = c->args.n && sh_is_shell(c->args.v[0].text);
+		const char *slash;
+		double x;
+		int rc;
+
+		if (strncmp(p, "/dev/tcp/", 9) != 0 && strncmp(p, "/dev/udp/", 9) != 0)
+			continue;
+		slash = strchr(p + 9, '/');
+		l.host = bawn_arena_strndup(
+			s->a, p + 9, slash ? (size_t)(slash - p - 9) : strlen(p + 9));
+		if (!l.host)
+			return sh_no_memory(s);
+		s->past |= SH_PAST_NET;
+		if (shell || sh_is(c->args.n ? c->args.v[0].text : "", "|exec|"))
+			return sh_found(s, c, "command.reverse-shell", "execution",
+				"ties a shell to a network connection", shell ? 0.96 : 0.6);
+		x = worth(s, &l);
+		rc = sh_found(s, c, "command.exfiltration", "exfiltration",
+			"sends secrets to another machine", x >= 0.3 ? x : 0);
+		if (rc < 0)
+			return rc;
+		if (sh_host_of(s, l.host, NULL) == SH_HOST_ODD)
+			return sh_found(s, c, "command.raw-socket", "network",
+				"opens a network connection from the shell itself", 0.35);
+	}
+	return 0;
+}
+
+int sh_vet_leak(struct sh *s, const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+	struct leak l = {0};
+	double x;
+
+	if (sh_is(p,
+		    "|curl|wget|wget2|http|https|xh|curlie|nscurl|aria2c|lwp-request|POST|ab|hping3|"))
+		curl_leak(s, c, &l);
+	else if (sh_is(p, "|nc|ncat|netcat|socat|telnet|openssl|ssh|ftp|tftp|lftp|mail|mailx|mutt|"
+			  "sendmail|swaks|msmtp|smbclient|sftp|s-nail|restic|websocat|wscat|finger|"
+			  "whois|gs-netcat|croc|wormhole|magic-wormhole|ffsend|lp|rlogin|hping3|ab|"
+			  "ncftpput|tailscale|gh|"))
+		pipe_leak(s, c, &l);
+	else if (
+		sh_is(p,
+			"|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"))
+		copy_leak(s, c, &l);
+	else if (sh_is(p, "|dig|nslookup|host|ping|drill|resolvectl|getent|ping6|traceroute|"))
+		name_leak(s, c, &l);
+	else if (!store_leak(s, c, &l))
+		return 0;
+	/* az storage … upload and its kin do not name the machine */
+	if (!l.host && sh_is(p, "|az|mc|gcloud|"))
+		(void)store_leak(s, c, &l);
+	if (!l.taint || (c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV))))
+		return 0;
+	if (sh_is(p, "|ssh|kubectl|docker|openssl|") ||
+		(!strcmp(p, "gh") && !sh_has(c, "|gist|issue|pr|discussion|")))
+		l.transfer = true;
+	if (sh_is(p, "|openssl|") && !sh_has(c, "|s_client|"))
+		return 0;
+	x = worth(s, &l);
+	/* who sends a backup to his own machine does not hide it from that machine */
+	if (l.transfer && (l.taint & SH_SECRET) && s->encrypted.n && x > 0 && x < 0.42)
+		x = 0.42;
+	if (s->script && x < 0.7)
+		x *= 0.5;
+	return sh_found(s, c, "command.exfiltration", "exfiltration",
+		"sends secrets or local data to another machine", x);
+}

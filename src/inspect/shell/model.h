@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* Private to the models of programs (model.c, fetch.c). */
+
+#include "inspect/shell/shell.h"
+
+/* Some word behind the program is one of "|a|b|". */
+bool sh_has(const struct sh_command *c, const char *list);
+/* The word behind an option, or glued to it (-ofile, --output=file). */
+const char *sh_option(const struct sh_command *c, const char *shorter, const char *longer);
+const char *sh_last(const struct sh_command *c);
+/* What the files named by its words are. */
+void sh_read_files(struct sh *s, const struct sh_command *c, struct sh_data *d);
+int sh_put_file(struct sh *s, struct sh_command *c, const char *path, const struct sh_data *d);
+
+/* fetch.c: curl, wget and their kin. */
+int sh_fetch(struct sh *s, struct sh_command *c);
+/* tftp, ftpget, and scp or rsync from a bare address. *hit: it was such a download. */
+int sh_fetch_odd(struct sh *s, struct sh_command *c, bool *hit);
+/* The machine that a raw connection goes to; NULL: none, or this one. */
+const char *sh_peer(struct sh *s, const struct sh_command *c);
