@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdalign.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,13 +15,11 @@ struct chunk {
 	struct chunk *next;
 	size_t used;
 	size_t size;
-	bool zeroed; /* all that is not used */
 	alignas(max_align_t) unsigned char data[];
 };
 
 struct bawn_arena {
 	struct chunk *head;
-	struct chunk *spare; /* of before the last reset */
 };
 
 struct bawn_arena *bawn_arena_new(void)
@@ -30,46 +27,15 @@ struct bawn_arena *bawn_arena_new(void)
 	return calloc(1, sizeof(struct bawn_arena));
 }
 
-static void free_chunks(struct chunk *c)
-{
-	for (struct chunk *next; c; c = next) {
-		next = c->next;
-		free(c);
-	}
-}
-
 struct bawn_arena *bawn_arena_free(struct bawn_arena *a)
 {
 	if (!a)
 		return NULL;
-	free_chunks(a->head);
-	free_chunks(a->spare);
+	for (struct chunk *c = a->head, *next; c; c = next) {
+		next = c->next;
+		free(c);
+	}
 	free(a);
-	return NULL;
-}
-
-void bawn_arena_reset(struct bawn_arena *a)
-{
-	free_chunks(a->spare);
-	a->spare = a->head;
-	a->head = NULL;
-	for (struct chunk *c = a->spare; c; c = c->next) {
-		c->used = 0;
-		c->zeroed = false;
-	}
-}
-
-/* A spare chunk that fits and is not much too large. */
-static struct chunk *take_spare(struct bawn_arena *a, size_t size)
-{
-	for (struct chunk **at = &a->spare; *at; at = &(*at)->next) {
-		struct chunk *c = *at;
-
-		if (c->size < size || c->size / 2 > size)
-			continue;
-		*at = c->next;
-		return c;
-	}
 	return NULL;
 }
 
@@ -80,17 +46,11 @@ static struct chunk *chunk_new(struct bawn_arena *a, size_t least)
 
 	if (size > SIZE_MAX - sizeof(*c))
 		return NULL;
-	c = take_spare(a, size);
-	if (!c) {
-		bool big = least > CHUNK_SIZE;
-
-		c = big ? calloc(1, sizeof(*c) + size) : malloc(sizeof(*c) + size);
-		if (!c)
-			return NULL;
-		c->used = 0;
-		c->size = size;
-		c->zeroed = big;
-	}
+	c = least > CHUNK_SIZE ? calloc(1, sizeof(*c) + size) : malloc(sizeof(*c) + size);
+	if (!c)
+		return NULL;
+	c->used = 0;
+	c->size = size;
 	/* A big chunk goes behind the head, so that the room left in the head is still used. */
 	if (a->head && least > CHUNK_SIZE) {
 		c->next = a->head->next;
@@ -117,7 +77,7 @@ void *bawn_arena_alloc(struct bawn_arena *a, size_t size)
 	void *p = c->data + c->used;
 	c->used += size;
 	/* zeroed as it is used, so that pages that are never used are never touched */
-	return c->zeroed ? p : memset(p, 0, size);
+	return c->size > CHUNK_SIZE ? p : memset(p, 0, size);
 }
 
 char *bawn_arena_strndup(struct bawn_arena *a, const char *s, size_t n)

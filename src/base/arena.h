@@ -16,8 +16,6 @@ struct bawn_arena;
 
 struct bawn_arena *bawn_arena_new(void);
 struct bawn_arena *bawn_arena_free(struct bawn_arena *a); /* NULL is fine; returns NULL */
-/* Forget what was taken; the memory is kept for what is taken until the next reset. */
-void bawn_arena_reset(struct bawn_arena *a);
 
 void *bawn_arena_alloc(struct bawn_arena *a, size_t size);
 char *bawn_arena_strdup(struct bawn_arena *a, const char *s);

@@ -21,8 +21,7 @@
 struct bawn_stream {
 	const struct bawn_policy *policy;
 	struct bawn_stream_options o;
-	struct bawn_arena *own;  /* name */
-	struct bawn_arena *temp; /* of one look, kept for the next: new pages are slow */
+	struct bawn_arena *own; /* name */
 	struct bawn_registered *registered;
 	struct bawn_escape escape;
 	bool escapes; /* pass through `escape` */
@@ -53,7 +52,6 @@ struct bawn_stream *bawn_stream_free(struct bawn_stream *s)
 		return NULL;
 	(void)bawn_registered_free(s->registered);
 	(void)bawn_arena_free(s->own);
-	(void)bawn_arena_free(s->temp);
 	if (s->buf)
 		explicit_bzero(s->buf, s->window);
 	free(s->buf);
@@ -86,7 +84,6 @@ int bawn_stream_new(const struct bawn_policy *p, const struct bawn_stream_option
 	s->o = *o;
 	s->base = o->like.base;
 	s->own = bawn_arena_new();
-	s->temp = bawn_arena_new();
 	if (s->own && o->like.name)
 		s->o.like.name = bawn_arena_strdup(s->own, o->like.name);
 	if (o->secrets && o->secrets[0])
@@ -99,7 +96,7 @@ int bawn_stream_new(const struct bawn_policy *p, const struct bawn_stream_option
 	s->escapes = o->tame_escapes || o->show_hidden;
 	bawn_escape_init(&s->escape, (o->tame_escapes ? BAWN_ESCAPE_TAME : 0) |
 					     (o->show_hidden ? BAWN_ESCAPE_HIDDEN : 0));
-	if (r >= 0 && (!s->own || !s->temp || !s->buf || (o->like.name && !s->o.like.name)))
+	if (r >= 0 && (!s->own || !s->buf || (o->like.name && !s->o.like.name)))
 		r = no_memory(err);
 	if (r < 0) {
 		(void)bawn_stream_free(s);
@@ -325,13 +322,13 @@ static int look(struct look *k, struct bawn_error *err)
 
 static int round_of(struct look *k, struct bawn_error *err)
 {
+	_cleanup_arena_ struct bawn_arena *temp = bawn_arena_new();
 	struct look x = *k;
-	int r;
 
-	x.temp = k->s->temp;
-	r = look(&x, err);
-	bawn_arena_reset(x.temp);
-	return r;
+	if (!temp)
+		return no_memory(err);
+	x.temp = temp;
+	return look(&x, err);
 }
 
 int bawn_stream_feed(struct bawn_stream *s, const struct bawn_stream_chunk *c, struct bawn_arena *a,
