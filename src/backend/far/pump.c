@@ -511,8 +511,10 @@ static int time_left(const struct pump *p)
 
 static void round_trip(struct pump *p)
 {
+	/* also when all that was ready is on its way: there are more files to be read */
+	bool more = p->out.len || p->phase == SENDING;
 	struct pollfd fds[5] = {{.fd = p->ctl, .events = POLLIN},
-		{.fd = p->stream, .events = (short)(p->out.len ? POLLIN | POLLOUT : POLLIN)},
+		{.fd = p->stream, .events = (short)(more ? POLLIN | POLLOUT : POLLIN)},
 		{.fd = -1, .events = POLLIN}, {.fd = -1, .events = POLLOUT},
 		{.fd = -1, .events = POLLOUT}};
 
