@@ -159,14 +159,21 @@ static socklen_t inet_to(struct sockaddr_storage *ss, char **a)
 	return sizeof(struct sockaddr_in);
 }
 
+/* A socket of that type for ADDRESS PORT, and where that is; or a negative errno. */
+static int inet_socket(char **a, int type, struct sockaddr_storage *ss, socklen_t *len)
+{
+	*len = inet_to(ss, a);
+	return (int)rc(socket(ss->ss_family, type | SOCK_CLOEXEC, 0));
+}
+
 static long do_tcp(char **a)
 {
 	struct sockaddr_storage ss;
-	socklen_t len = inet_to(&ss, a);
-	_cleanup_close_ int fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t len = 0;
+	_cleanup_close_ int fd = inet_socket(a, SOCK_STREAM, &ss, &len);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (connect(fd, (struct sockaddr *)&ss, len))
 		return -errno;
 	if (write(fd, "PWNED", 5) < 0)
@@ -178,11 +185,11 @@ static long do_tcp(char **a)
 static long do_fastopen(char **a)
 {
 	struct sockaddr_storage ss;
-	socklen_t len = inet_to(&ss, a);
-	_cleanup_close_ int fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t len = 0;
+	_cleanup_close_ int fd = inet_socket(a, SOCK_STREAM, &ss, &len);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (sendto(fd, "PWNED", 5, MSG_FASTOPEN, (struct sockaddr *)&ss, len) < 0)
 		return -errno;
 	return probe_cat(fd);
@@ -191,11 +198,11 @@ static long do_fastopen(char **a)
 static long do_udp(char **a)
 {
 	struct sockaddr_storage ss;
-	socklen_t len = inet_to(&ss, a);
-	_cleanup_close_ int fd = socket(ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	socklen_t len = 0;
+	_cleanup_close_ int fd = inet_socket(a, SOCK_DGRAM, &ss, &len);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	return rc(sendto(fd, "PWNED", 5, 0, (struct sockaddr *)&ss, len));
 }
 
@@ -241,11 +248,11 @@ static ssize_t hear(int fd, bool all)
 static long do_talk(char **a)
 {
 	struct sockaddr_storage ss;
-	socklen_t len = inet_to(&ss, a);
-	_cleanup_close_ int fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t len = 0;
+	_cleanup_close_ int fd = inet_socket(a, SOCK_STREAM, &ss, &len);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	patience(fd, 10);
 	if (connect(fd, (struct sockaddr *)&ss, len))
 		return -errno;
@@ -262,11 +269,11 @@ static long do_talk(char **a)
 static long do_ask(char **a)
 {
 	struct sockaddr_storage ss;
-	socklen_t len = inet_to(&ss, a);
-	_cleanup_close_ int fd = socket(ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	socklen_t len = 0;
+	_cleanup_close_ int fd = inet_socket(a, SOCK_DGRAM, &ss, &len);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	patience(fd, 1);
 	if (sendto(fd, a[2], unhex(a[2]), 0, (struct sockaddr *)&ss, len) < 0)
 		return -errno;
@@ -283,12 +290,12 @@ static void say_ready(void)
 static long do_listen_tcp(char **a)
 {
 	struct sockaddr_storage ss;
-	socklen_t len = inet_to(&ss, a);
-	_cleanup_close_ int fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t len = 0;
+	_cleanup_close_ int fd = inet_socket(a, SOCK_STREAM, &ss, &len);
 	int one = 1;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(fd, (struct sockaddr *)&ss, len) || listen(fd, 4))
 		return -errno;

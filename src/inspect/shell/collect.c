@@ -221,20 +221,11 @@ static int vet_unmask(struct sh *s, const struct sh_command *c)
 
 int sh_vet_collect(struct sh *s, const struct sh_command *c)
 {
-	int rc = vet_serve(s, c);
+	static int (*const vets[])(struct sh * s, const struct sh_command *c) = {
+		vet_serve, vet_unmask, vet_hide, vet_sealed, vet_accounts, vet_guess, vet_search};
+	int rc = 0;
 
-	if (rc == 0)
-		rc = vet_unmask(s, c);
-	if (rc == 0)
-		rc = vet_hide(s, c);
-
-	if (rc == 0)
-		rc = vet_sealed(s, c);
-	if (rc == 0)
-		rc = vet_accounts(s, c);
-	if (rc == 0)
-		rc = vet_guess(s, c);
-	if (rc == 0)
-		rc = vet_search(s, c);
+	for (size_t i = 0; rc == 0 && i < sizeof(vets) / sizeof(vets[0]); i++)
+		rc = vets[i](s, c);
 	return rc;
 }

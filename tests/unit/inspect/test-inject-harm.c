@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "confidence.h"
-#include "inspect/inject/inject.h"
+#include "sentence.h"
 
 /* What the first sentence of a text wants. */
 static struct inject_harm harm(const char *text)
 {
 	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
-	struct inject_word w[INJECT_WORDS_MAX];
-	struct inject_sentences s;
-	struct inject_text t;
+	struct sentence f;
 
-	ASSERT_TRUE(a != NULL);
-	ASSERT_EQ(inject_normalise(a, text, strlen(text), &t), 0);
-	ASSERT_EQ(inject_split(a, &t, &s), 0);
-	ASSERT_TRUE(s.n > 0);
-	return inject_harm(t.text, &s.v[0], w, inject_words(t.text, &s.v[0], w));
+	first_sentence(a, text, &f);
+	return inject_harm(f.t.text, &f.s.v[0], f.w, f.n);
 }
 
 TEST(each_kind_of_harm)

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sentences are about, in whatever words: those of a pair mean the same, those of another do
  * not. */
-#include "harness.h"
-#include "inspect/inject/inject.h"
+#include "sentence.h"
 
 static uint64_t meaning(const char *text)
 {
 	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
-	struct inject_word w[INJECT_WORDS_MAX];
-	struct inject_sentences s;
-	struct inject_text t;
+	struct sentence f;
 
-	ASSERT_TRUE(a != NULL);
-	ASSERT_EQ(inject_normalise(a, text, strlen(text), &t), 0);
-	ASSERT_EQ(inject_split(a, &t, &s), 0);
-	ASSERT_TRUE(s.n > 0);
-	return inject_meaning(w, inject_words(t.text, &s.v[0], w));
+	first_sentence(a, text, &f);
+	return inject_meaning(f.w, f.n);
 }
 
 /* What several meanings make together: these bits are above those of words. */
