@@ -246,7 +246,7 @@ def elsewhere(path, ours):
     return m and int(m[1]) not in ours and os.path.exists(f"/proc/{m[1]}")
 
 
-ENGINES = re.compile(r"/docker/(data|exec)/|/containers/|/netns/")
+ENGINES = re.compile(r"/docker/(data|exec)\b|/containers/|/netns/")
 
 
 def containers(t):
