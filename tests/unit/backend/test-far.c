@@ -11,7 +11,9 @@
 #include <time.h>
 
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "backend/far/far.h"
 #include "backend/far/frame.h"
@@ -82,6 +84,51 @@ static void slow_line(struct bawn_bridge *b)
 	_exit(0);
 }
 
+/* A line of our own that is called, and takes as much at once as a socket may hold. */
+#define WIDE_BYTES (1 << 20)
+static struct sockaddr_un wide_name(const char *dir)
+{
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+
+	(void)snprintf(un.sun_path, sizeof(un.sun_path), "%s/line", dir);
+	return un;
+}
+
+static void wide_line(void)
+{
+	struct sockaddr_un un = wide_name(getenv("BAWN_TEST_FAR_AT"));
+	int at = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
+
+	if (at < 0 || bind(at, (struct sockaddr *)&un, sizeof(un)) < 0 || listen(at, 1) < 0)
+		_exit(1);
+	fd = accept(at, NULL, NULL);
+	if (fd < 0 || dup2(fd, 0) < 0 || dup2(fd, 1) < 0)
+		_exit(1);
+}
+
+static int wide_enter(const struct bawn_far_job *job, struct bawn_error *err)
+{
+	(void)err;
+	return setenv("BAWN_TEST_FAR_AT", job->dir, 1);
+}
+
+static int wide_connect(const struct bawn_far_job *job, int *ret_stream, struct bawn_error *err)
+{
+	const struct timespec nap = {.tv_nsec = 1000000};
+	struct sockaddr_un un = wide_name(job->dir);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), bytes = WIDE_BYTES;
+	int64_t stop = bawn_now_ms() + WAIT_MS;
+
+	while (connect(fd, (struct sockaddr *)&un, sizeof(un)) < 0) {
+		if (bawn_now_ms() > stop)
+			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "nobody listens: %m");
+		(void)nanosleep(&nap, NULL);
+	}
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	*ret_stream = fd;
+	return 0;
+}
+
 __attribute__((constructor)) static void other_end(void)
 {
 	const char *how = getenv("BAWN_TEST_FAR");
@@ -89,7 +136,9 @@ __attribute__((constructor)) static void other_end(void)
 
 	if (!how)
 		return;
-	if (!strcmp(how, "bridge") || !strcmp(how, "slow")) {
+	if (!strcmp(how, "bridge") || !strcmp(how, "slow") || !strcmp(how, "wide")) {
+		if (!strcmp(how, "wide"))
+			wide_line();
 		b.in = fcntl(0, F_DUPFD_CLOEXEC, 10);
 		b.out = fcntl(1, F_DUPFD_CLOEXEC, 10);
 		if (!strcmp(how, "slow"))
@@ -411,24 +460,45 @@ TEST(files_go_in_and_changes_come_back)
 	end();
 }
 
-/* Sending much takes longer than starting may: both limits are for standing still. */
-TEST(files_may_take_their_time)
+static void put_big_file(int mib)
 {
 	static char line[1025];
-	int64_t began;
 	char path[128];
 	FILE *f;
-	struct run r;
 
-	begin("slow", "wc -c <big");
-	tool.setup_ms = 1500;
 	(void)snprintf(path, sizeof(path), "%s/big", host_dir);
 	f = fopen(path, "we");
 	ASSERT_TRUE(f != NULL);
 	memset(line, 'x', sizeof(line) - 1);
-	for (int i = 0; i < 8 << 10; i++)
+	for (int i = 0; i < mib << 10; i++)
 		ASSERT_TRUE(fputs(line, f) >= 0);
 	ASSERT_EQ(fclose(f), 0);
+}
+
+/* A line that takes all that is ready at once: nothing but we ourselves can go on then. */
+TEST(a_wide_line_does_not_stand_still)
+{
+	struct run r;
+
+	begin("wide", "test $(wc -c <big) = 4194304");
+	tool.enter = wide_enter;
+	tool.connect = wide_connect;
+	put_big_file(4);
+	r = start();
+	ASSERT_EQ(outcome(&r).status, 0);
+	drop(&r);
+	end();
+}
+
+/* Sending much takes longer than starting may: both limits are for standing still. */
+TEST(files_may_take_their_time)
+{
+	int64_t began;
+	struct run r;
+
+	begin("slow", "wc -c <big");
+	tool.setup_ms = 1500;
+	put_big_file(8);
 	began = bawn_now_ms();
 	r = start();
 	/* longer than the host process would wait in silence */
