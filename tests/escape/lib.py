@@ -522,6 +522,14 @@ class Box:
             except ProcessLookupError:
                 pass
 
+    @staticmethod
+    def tidies(pid):
+        try:
+            with open(f"/proc/{pid}/comm") as f:
+                return f.read().strip() in ("bawn-keeper", "bawn-janitor")
+        except OSError:
+            return False
+
     def no_survivor(self, marker, wait=30):
         end = time.monotonic() + wait
         while (left := self.marked(marker)) and time.monotonic() < end:
@@ -544,7 +552,11 @@ class Box:
             for f in (p.stdin, p.stdout, p.stderr):
                 if f:
                     f.close()
-        self.end(self.marked(self.base + "/"))
+        # what tidies up behind a bawn that was killed has its command line
+        end = time.monotonic() + 15
+        while (left := self.marked(self.base + "/")) and any(self.tidies(p) for p in left) and time.monotonic() < end:
+            time.sleep(0.02)
+        self.end(left)
         for path in self.extra:
             self.gone(path)
         for key in self.keys:

@@ -175,7 +175,7 @@ int bawn_keeper_start(const char *path, const char *const *clean, struct bawn_sc
 		keep(path, clean, fds[0]);
 	}
 	(void)close(fds[0]);
-	*ret = (struct bawn_scratch){.pipe = fds[1], .keeper = pid};
+	*ret = (struct bawn_scratch){.pipe = fds[1], .keeper = pid, .path = path};
 	/* the keeper stands before there is anything to keep */
 	if (pid < 0 || (path && mkdir(path, 0700) < 0)) {
 		int r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '%s': %m",
@@ -209,11 +209,16 @@ void bawn_keeper_dismiss(struct bawn_scratch *s)
 
 void bawn_scratch_done(struct bawn_scratch *s)
 {
+	int status = 0;
+
 	if (s->pipe < 0)
 		return;
 	(void)close(s->pipe);
-	while (s->keeper > 0 && waitpid(s->keeper, NULL, 0) < 0 && errno == EINTR)
+	while (s->keeper > 0 && waitpid(s->keeper, &status, 0) < 0 && errno == EINTR)
 		;
+	/* whoever killed it did not mean the directory to stay */
+	if (status != 0 && s->path)
+		(void)remove_tree(s->path);
 	*s = BAWN_SCRATCH_NONE;
 }
 

@@ -17,6 +17,7 @@
 struct bawn_scratch {
 	int pipe; /* the keeper acts when this is closed */
 	pid_t keeper;
+	const char *path; /* the caller's: if the keeper was killed, the host process removes it */
 };
 
 #define BAWN_SCRATCH_NONE ((struct bawn_scratch){.pipe = -1})
