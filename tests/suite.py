@@ -4,6 +4,7 @@
 Counts single tests: every TAP line of a unit, command line or escape test, not every program.
 """
 import collections
+import json
 import os
 import pathlib
 import re
@@ -28,8 +29,17 @@ def failure_reasons(suite):
         print(f"  {line[:400]}")
 
 
-def counts(junit):
-    passed = failed = skipped = 0
+def timeouts(log):
+    """Programs that were ended because they took too long: the other record does not tell."""
+    with open(log, encoding="utf-8") as f:
+        late = {t["name"] for t in map(json.loads, f) if t["result"] == "TIMEOUT"}
+    for name in sorted(late):
+        print(f"FAILED {name}: took too long")
+    return late
+
+
+def counts(junit, late):
+    passed, failed, skipped = 0, len(late), 0
     reasons = collections.Counter()
     for suite in ET.parse(junit).getroot().iter("testsuite"):
         here, before = 0, failed
@@ -39,7 +49,7 @@ def counts(junit):
                 print(f"FAILED {suite.get('name', '')} {case.get('name', '')}".strip())
             elif case.find("skipped") is not None:
                 here += 1
-            else:
+            elif case.get("name") not in late:
                 passed += 1
         if failed > before:
             failure_reasons(suite)
@@ -86,7 +96,7 @@ def main():
         status = subprocess.run(args, env=env, stdin=subprocess.DEVNULL, check=False).returncode
     finally:
         stop()
-    passed, failed, skipped = counts(logs / "testlog.junit.xml")
+    passed, failed, skipped = counts(logs / "testlog.junit.xml", timeouts(logs / "testlog.json"))
     slowest(logs / "testlog.junit.xml")
     if (build / "tests/escape/seen.md").exists():
         print(f"attacks by row and wall: {build / 'tests/escape/seen.md'}")
