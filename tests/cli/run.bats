@@ -248,6 +248,24 @@ load common
 	bawn audit verify --file ../log/audit.jsonl
 }
 
+@test "a name that a mount keeps: who renames something onto it or away is told why" {
+	git init -q .
+	echo s >secret
+	echo x >file
+	run --separate-stderr bawn run -- git config alias.x '!true'
+	[ "$status" -ne 0 ]
+	[[ $stderr == *"denied: changing '$PWD/.git/config'"*"--rw .git/config"* ]]
+	run --separate-stderr bawn run -- mv .git/config elsewhere
+	[ "$status" -ne 0 ]
+	[[ $stderr == *"denied: changing '$PWD/.git/config'"* ]]
+	run --separate-stderr bawn run --deny secret -- mv file secret
+	[ "$status" -ne 0 ]
+	[[ $stderr == *"denied: changing '$PWD/secret'"*"filesystem.deny"* ]]
+	# from one mount to another: nobody's business
+	run --separate-stderr -0 bawn run -- sh -c 'echo a >/tmp/a && mv /tmp/a .'
+	[ -z "$stderr" ]
+}
+
 @test "a grant of what is denied is said to have no effect" {
 	mkdir "$HOME/.ssh"
 	run -0 --separate-stderr bawn run --ro "$HOME/.ssh" -- true

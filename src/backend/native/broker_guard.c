@@ -328,21 +328,23 @@ void bawn_guard_failed(const struct bawn_susp *s, const struct bawn_place *p, in
 {
 	_cleanup_buf_ struct bawn_buf why = {0};
 	char path[PLACE_MAX], dir[PLACE_MAX], *slash;
-	const char *rule;
+	const char *rule, *denied;
 
-	if ((error != -EROFS && error != -EACCES) || s->b->failures_told >= FAILURES_MAX ||
-		place_of(p, path) < 0)
+	if ((error != -EROFS && error != -EACCES && error != -EBUSY && error != -EXDEV) ||
+		s->b->failures_told >= FAILURES_MAX || place_of(p, path) < 0)
 		return;
-	s->b->failures_told++;
-	/* a read-only mount over what is protected: say so, and what would release just that */
+	/* a mount over what is protected: say so, and what would release just that */
 	rule = covering(s->b->plan->protect, s->b->plan->n_protect, path, false);
+	denied = rule ? NULL : covering(s->b->plan->deny, s->b->plan->n_deny, path, false);
+	if (!rule && !denied && (error == -EBUSY || error == -EXDEV))
+		return; /* another mount: not a matter of being writable */
+	s->b->failures_told++;
 	if (rule) {
 		(void)refuse_kept(s, BAWN_CHANGE_CONTENT, path, rule);
 		return;
 	}
-	rule = covering(s->b->plan->deny, s->b->plan->n_deny, path, false);
-	if (rule) {
-		(void)refuse_denied(s, BAWN_CHANGE_CONTENT, path, rule);
+	if (denied) {
+		(void)refuse_denied(s, BAWN_CHANGE_CONTENT, path, denied);
 		return;
 	}
 	(void)snprintf(dir, sizeof(dir), "%s", path);

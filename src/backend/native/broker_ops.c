@@ -181,7 +181,7 @@ static long act_rename(struct bawn_susp *s, const struct bawn_op *op)
 	_cleanup_place_ struct bawn_place from = BAWN_PLACE_NONE;
 	_cleanup_place_ struct bawn_place to = BAWN_PLACE_NONE;
 	unsigned int flags = (unsigned int)bawn_op_int(s, op->flags, op->fixed);
-	long r = locate1(s, op, false, &from);
+	long result, r = locate1(s, op, false, &from);
 
 	if (r == 0)
 		r = bawn_susp_locate_arg(
@@ -194,7 +194,10 @@ static long act_rename(struct bawn_susp *s, const struct bawn_op *op)
 	if (r < 0)
 		return r;
 	r = syscall(SYS_renameat2, from.dir, spelled(&from), to.dir, spelled(&to), flags);
-	return result_of(s, &to, r);
+	result = result_of(s, &to, r);
+	if (result == -EBUSY || result == -EXDEV) /* one of the two may be kept by a mount */
+		bawn_guard_failed(s, &from, (int)result);
+	return result;
 }
 
 static long act_unlink(struct bawn_susp *s, const struct bawn_op *op)
