@@ -13,44 +13,14 @@
 #include "audit/store.h"
 #include "base/io.h"
 #include "harness.h"
+#include "tempdir.h"
 
 static char scratch[] = "/tmp/bawn-audit-XXXXXX";
 static char log_path[PATH_MAX], head_path[PATH_MAX];
 
-static inline void remove_scratch(void)
-{
-	char cmd[64];
-	pid_t pid;
-
-	(void)snprintf(cmd, sizeof(cmd), "%s", scratch);
-	pid = fork();
-	if (pid == 0) {
-		(void)execlp("rm", "rm", "-rf", "--one-file-system", cmd, (char *)NULL);
-		_exit(127);
-	}
-	(void)waitpid(pid, NULL, 0);
-}
-
-/* Tests end through _exit(), so a watcher removes the directory when the test is gone. */
 static inline void make_scratch(void)
 {
-	int p[2];
-
-	ASSERT_TRUE(mkdtemp(scratch) != NULL);
-	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
-	if (fork() == 0) {
-		char c;
-		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-		/* the harness must not wait for this process to let go of its output */
-		(void)dup2(null, 1);
-		(void)dup2(null, 2);
-		(void)close(p[1]);
-		(void)!read(p[0], &c, 1);
-		remove_scratch();
-		_exit(0);
-	}
-	(void)close(p[0]);
+	make_tempdir(scratch);
 	(void)snprintf(log_path, sizeof(log_path), "%s/audit.jsonl", scratch);
 	(void)snprintf(head_path, sizeof(head_path), "%s/audit.jsonl.head", scratch);
 }

@@ -7,29 +7,15 @@
 
 #include "call/call.h"
 #include "harness.h"
+#include "tempdir.h"
 
 static char dir[] = "/tmp/bawn-call-XXXXXX";
 static const char *const argv_true[] = {"true", NULL};
 
-/* dir/{ws/{sub,file,out -> ..,in -> sub},other}; a watcher removes it when the test is gone. */
+/* dir/{ws/{sub,file,out -> ..,in -> sub},other}. */
 static void make_tree(void)
 {
-	int p[2];
-
-	ASSERT_TRUE(mkdtemp(dir) != NULL);
-	ASSERT_EQ(pipe2(p, O_CLOEXEC), 0);
-	if (fork() == 0) {
-		char c;
-		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-		(void)dup2(null, 1);
-		(void)dup2(null, 2);
-		(void)close(p[1]);
-		(void)!read(p[0], &c, 1);
-		(void)execlp("rm", "rm", "-rf", dir, (char *)NULL);
-		_exit(127);
-	}
-	(void)close(p[0]);
+	make_tempdir(dir);
 	ASSERT_EQ(chdir(dir), 0);
 	ASSERT_EQ(mkdir("ws", 0700) + mkdir("ws/sub", 0700) + mkdir("other", 0700), 0);
 	ASSERT_EQ(mkdir("ws2", 0700), 0);

@@ -160,12 +160,9 @@ TEST(a_life)
 	ASSERT_EQ(end(&t), 0);
 }
 
-TEST(nothing_before_it_is_open)
+static void each_ends_it(const uint32_t *what, size_t n)
 {
-	static const uint32_t what[] = {TALK_LIST, TALK_GET, TALK_PUT, TALK_REMOVE, TALK_RENAME,
-		TALK_REKEY, TALK_SEAL, TALK_HOLD};
-
-	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]); i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct talk t;
 		struct unpack u;
 		struct pack p;
@@ -175,6 +172,14 @@ TEST(nothing_before_it_is_open)
 		ASSERT_EQ(ask(&t, &p, &u), -EPIPE);
 		ASSERT_EQ(end(&t), 1);
 	}
+}
+
+TEST(nothing_before_it_is_open)
+{
+	static const uint32_t what[] = {TALK_LIST, TALK_GET, TALK_PUT, TALK_REMOVE, TALK_RENAME,
+		TALK_REKEY, TALK_SEAL, TALK_HOLD};
+
+	each_ends_it(what, sizeof(what) / sizeof(what[0]));
 }
 
 TEST(nor_is_it_opened_twice)
@@ -195,16 +200,7 @@ TEST(unknown_questions_end_it)
 {
 	static const uint32_t what[] = {0, 99, UINT32_MAX};
 
-	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]); i++) {
-		struct talk t;
-		struct unpack u;
-		struct pack p;
-
-		begin(&t);
-		p = say(&t, what[i]);
-		ASSERT_EQ(ask(&t, &p, &u), -EPIPE);
-		ASSERT_EQ(end(&t), 1);
-	}
+	each_ends_it(what, sizeof(what) / sizeof(what[0]));
 }
 
 TEST(too_long_a_message_ends_it)
