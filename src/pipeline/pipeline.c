@@ -116,6 +116,15 @@ void bawn_run_note(struct bawn_result *r, const char *text)
 		}
 }
 
+static void note_hints(struct bawn_run *x)
+{
+	const char *hints[BAWN_HINTS_MAX];
+	size_t n = bawn_result_hints(x->a, x->r, hints);
+
+	for (size_t i = 0; i < n; i++)
+		bawn_run_note(x->r, hints[i]);
+}
+
 static void note_network(struct bawn_run *x)
 {
 	struct bawn_network *n = &x->r->network;
@@ -183,6 +192,7 @@ static int execute(struct bawn_run *x)
 		bawn_run_note(r,
 			bawn_arena_printf(x->a, "the end of this run is not in the audit log: %s",
 				audit_err.msg));
+	note_hints(x);
 	return e;
 }
 

@@ -77,6 +77,14 @@ int bawn_result_limit(const struct bawn_result *r, uint32_t control, char *dst, 
 /* One JSON object, schema bawn/result/v1. `out`/`err` are captured output or NULL. */
 int bawn_result_json(const struct bawn_result *r, const struct bawn_buf *out,
 	const struct bawn_buf *err, struct bawn_buf *ret);
+#define BAWN_HINTS_MAX 3
+/*
+ * What the last words of a command that failed mean here: files that it could not open because they
+ * are denied or not part of the sandbox. Returns how many; the texts are the arena's. Only words:
+ * whether such files exist outside is not looked at, and not told.
+ */
+size_t bawn_result_hints(
+	struct bawn_arena *a, const struct bawn_result *r, const char *ret[BAWN_HINTS_MAX]);
 /* The lines for stderr after a run: limit hit, denials, missing controls, errors. Each ends in a
  * newline and starts with "bawn: ". Empty when there is nothing to say. */
 int bawn_result_say(const struct bawn_result *r, bool colour, struct bawn_buf *ret);

@@ -205,6 +205,17 @@ static size_t output_room(const struct loop *l, const struct stream *st, size_t 
 	return room;
 }
 
+static void remember(struct bawn_outcome *o, const char *bytes, size_t n)
+{
+	size_t take = n < BAWN_WORDS_MAX ? n : BAWN_WORDS_MAX;
+	size_t stay = BAWN_WORDS_MAX - take;
+
+	stay = o->n_last_words < stay ? o->n_last_words : stay;
+	memmove(o->last_words, o->last_words + o->n_last_words - stay, stay);
+	memcpy(o->last_words + stay, bytes + n - take, take);
+	o->n_last_words = stay + take;
+}
+
 /* What may be seen: keep, show and queue it. */
 static int stream_pass(
 	struct loop *l, struct stream *st, const char *bytes, size_t n, struct bawn_error *err)
@@ -212,6 +223,8 @@ static int stream_pass(
 	st->out = bytes;
 	st->off = 0;
 	st->len = st->to >= 0 ? n : 0;
+	if (n && (st->index || st->pty))
+		remember(l->ret, bytes, n);
 	if (st->keep && n)
 		bawn_buf_add(st->keep, bytes, n);
 	if (st->keep && st->keep->failed)

@@ -58,6 +58,7 @@ struct bawn_watch {
 };
 
 #define BAWN_DENIALS_MAX 32
+#define BAWN_WORDS_MAX   2048
 
 struct bawn_denial {
 	uint32_t control;
@@ -73,6 +74,8 @@ struct bawn_outcome {
 	int got_signal;   /* we were told to stop by this signal, 0 if not */
 	bool sink_closed; /* whoever read our output went away */
 	uint64_t out_bytes, err_bytes;
+	char last_words[BAWN_WORDS_MAX]; /* the end of standard error, or of the terminal */
+	size_t n_last_words;
 	int64_t wall_ms;
 	struct bawn_usage usage;
 	struct bawn_denial denials[BAWN_DENIALS_MAX];

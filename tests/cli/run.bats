@@ -266,6 +266,26 @@ load common
 	[ -z "$stderr" ]
 }
 
+@test "a command that fails for a file that is denied or not there is told so, but not if it exists" {
+	mkdir "$HOME/.ssh"
+	echo k >"$HOME/.ssh/id"
+	run --separate-stderr bawn run -- cat "$HOME/.ssh/id"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"bawn: note: '$HOME/.ssh/id' is denied to the command (rule filesystem.deny: $HOME/.ssh)"* ]]
+	there=$stderr
+	rm -r "$HOME/.ssh"
+	run --separate-stderr bawn run -- cat "$HOME/.ssh/id"
+	[ "$stderr" = "$there" ]
+	run --separate-stderr bawn run -- cat /srv/nowhere/x
+	[[ $stderr == *"'/srv/nowhere/x' is not part of this sandbox"*"--ro '/srv/nowhere/x'"* ]]
+	run bawn run --pty -- cat /srv/nowhere/x
+	[[ $output == *"'/srv/nowhere/x' is not part of this sandbox"* ]]
+	run --separate-stderr bawn run --json -- cat /srv/nowhere/x
+	jq -e '.notes[0] | contains("not part of this sandbox")' <<<"$output"
+	run --separate-stderr bawn run -- cat missing
+	[[ $stderr != *bawn:* ]]
+}
+
 @test "a grant of what is denied is said to have no effect" {
 	mkdir "$HOME/.ssh"
 	run -0 --separate-stderr bawn run --ro "$HOME/.ssh" -- true
