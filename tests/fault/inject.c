@@ -199,9 +199,16 @@ static int at_stop(struct task *t, int status)
 	return WSTOPSIG(status) == SIGSTOP ? 0 : WSTOPSIG(status);
 }
 
+static enum __ptrace_request onwards(const struct task *t, int sig)
+{
+	if (sig < 0)
+		return PTRACE_DETACH;
+	return want_nr < 0 || t->spoiled ? PTRACE_SYSCALL : PTRACE_CONT;
+}
+
 static int follow(pid_t host)
 {
-	int status, result = 99;
+	int status;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR) {
@@ -213,9 +220,6 @@ static int follow(pid_t host)
 		if (!WIFSTOPPED(status)) {
 			if (pid == host)
 				host_status = status;
-			if (pid == host)
-				result = WIFEXITED(status) ? WEXITSTATUS(status)
-							   : 128 + WTERMSIG(status);
 			if (t)
 				t->pid = -1;
 			continue;
@@ -224,12 +228,11 @@ static int follow(pid_t host)
 		if (!t)
 			t = add(pid, ROLE_NONE);
 		sig = at_stop(t, status);
-		(void)ptrace(sig < 0                     ? PTRACE_DETACH
-			     : want_nr < 0 || t->spoiled ? PTRACE_SYSCALL
-							 : PTRACE_CONT,
-			pid, NULL, (void *)(long)(sig < 0 ? 0 : sig));
+		(void)ptrace(onwards(t, sig), pid, NULL, (void *)(long)(sig < 0 ? 0 : sig));
 	}
-	return result;
+	if (host_status < 0)
+		return 99;
+	return WIFEXITED(host_status) ? WEXITSTATUS(host_status) : 128 + WTERMSIG(host_status);
 }
 
 static void tell(pid_t host)

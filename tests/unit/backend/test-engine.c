@@ -112,6 +112,7 @@ static void same_as(const struct fixture *f, const char *name)
 		return;
 	}
 	ASSERT_EQ(bawn_read_file(AT_FDCWD, path, 1 << 16, &want), 0);
+	ASSERT_TRUE(got.data && want.data);
 	ASSERT_STREQ(got.data, want.data);
 }
 
