@@ -55,7 +55,7 @@ static struct task tasks[TASKS_MAX];
 static size_t n_tasks;
 static int want_role, want_nr, action; /* action < 0: kill */
 static long want_n, matched, at_exec = -1;
-static int host_status;
+static int host_status = -1;
 static bool begun;
 static long seen[ROLE_NONE][SEEN_MAX];
 
