@@ -155,6 +155,12 @@ static int step_join(struct init_state *s, struct bawn_error *err)
 	return bawn_wall_listen(s->plan, s->relays, err);
 }
 
+static int step_joined(struct init_state *s, struct bawn_error *err)
+{
+	(void)s;
+	return HOLE("netns") ? 0 : bawn_wall_network_done(err);
+}
+
 static int step_root(struct init_state *s, struct bawn_error *err)
 {
 	return bawn_wall_root(s->plan, err);
@@ -321,7 +327,7 @@ static const struct step {
 	{"plan", HERE, step_plan, 0}, /* what stands above is the same for all */
 	{"network", OURS, step_fill, 0},
 	{"root", OURS, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK},
-	{"network", OURS, step_join, BAWN_CTL_NET_NONE},
+	{"network", OURS, step_join, 0},
 	{"terminal", EACH, step_terminal, 0},
 	{"limits", EACH & ~OURS, step_limits, BAWN_CTL_LIMIT_FILES},
 	{"privilege", EACH & ~OURS, step_bounding, 0},
@@ -332,6 +338,7 @@ static const struct step {
 	{"landlock", T(FAR), step_landlock_if, 0},
 	{"directory", EACH, step_directory, BAWN_CTL_ENV},
 	{"limits", OURS, step_limits, BAWN_CTL_LIMIT_FILES}, /* late: groups are being made */
+	{"network", OURS, step_joined, BAWN_CTL_NET_NONE},
 	{"syscalls", THIS, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED},
 	{"syscalls", T(FAR), step_syscalls_if, 0},
 };
