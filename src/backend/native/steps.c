@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -52,6 +53,13 @@ static int step_settle(struct init_state *s, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot become a subreaper: %m");
 	/* so that the id maps are ours to write; taken back before the command runs */
 	(void)prctl(PR_SET_DUMPABLE, 1);
+	return 0;
+}
+
+static int step_namespaces(struct init_state *s, struct bawn_error *err)
+{
+	if (s->in->namespaces && unshare(s->in->namespaces) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make them: %m");
 	return 0;
 }
 
@@ -313,6 +321,7 @@ static const struct step {
 	uint32_t claims; /* what is in force once it has succeeded */
 } steps[] = {
 	{"settle", EACH, step_settle, 0},
+	{"namespaces", OURS, step_namespaces, 0},
 	{"descriptors", HERE, step_socket, 0},
 	{"descriptors", T(NEAR) | T(FAR), step_descriptors, 0},
 	{"outer wall", T(NEAR), step_outer, BAWN_CTL_PROC | BAWN_CTL_IPC},
