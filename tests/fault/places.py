@@ -217,6 +217,19 @@ def no_user_namespaces(place):
     check(bare, "landlock")
 
 
+def one_namespace_short(place):
+    """A kind of namespace that cannot be made, whether at birth or by init itself: refused with the reason, also by auto,
+    whose next wall lacks it as well."""
+    for kind in ("pid", "mnt", "ipc", "uts", "cgroup", "net"):
+        wrap = ["/usr/bin/unshare", "-Ur", "sh", "-c",
+                f'echo 0 > /proc/sys/user/max_{kind}_namespaces && exec "$@"', "sh"]
+        if subprocess.run(place.drop() + wrap + ["true"], check=False, capture_output=True, cwd=place.ws).returncode:
+            raise Skip("namespaces cannot be limited here")
+        r = place.run(*wrap, place.suite.bawn, "run", "--backend", "native", "--", *TOUCH)
+        expect_not_run(place, r, "namespace", "No space left on device")
+        expect_not_run(place, place.run(*wrap, place.suite.bawn, "run", "--", *TOUCH), "No space left on device")
+
+
 def lacks(place, *calls):
     return [place.suite.without] + list(calls) + ["--"]
 
@@ -270,8 +283,8 @@ def no_groups(place):
 
 ALL = [full_audit_disk, audit_disk_fills_up_during_the_run, read_only_state, state_is_a_file, workspace_vanishes_before,
        workspace_vanishes_while_starting, workspace_vanishes_during_the_run, closed_descriptors, few_descriptors,
-       few_processes, little_memory, no_proc, no_user_namespaces, no_landlock, no_seccomp, no_clone3, old_mount_api,
-       no_groups]
+       few_processes, little_memory, no_proc, no_user_namespaces, one_namespace_short, no_landlock, no_seccomp, no_clone3,
+       old_mount_api, no_groups]
 
 
 def attempt(suite, identity, fn):

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <sys/mman.h>
@@ -50,12 +51,34 @@ int bawn_parcel_send(int sock, const int fds[BAWN_PARCEL_FDS])
 	return bawn_send_fds(sock, &p, sizeof(p), fds, BAWN_PARCEL_FDS);
 }
 
+/* Read, not mapped: to unmap it would stop a helper that shares our memory on another processor. */
+static int open_up(
+	struct bawn_arena *a, int fd, size_t size, struct bawn_init *ret, struct bawn_error *err)
+{
+	char *data = malloc(size ? size : 1);
+	size_t at = 0;
+	ssize_t n = 1;
+	int r;
+
+	while (data && at < size && n > 0) {
+		n = pread(fd, data + at, size - at, (off_t)at);
+		at += n > 0 ? (size_t)n : 0;
+	}
+	if (at < size)
+		r = bawn_fail(err, BAWN_ERR_BACKEND, !data || n < 0 ? -errno : -EPROTO,
+			"cannot read the plan: %s",
+			!data || n < 0 ? strerrordesc_np(errno) : "cut off");
+	else
+		r = bawn_handover_decode(a, data, size, ret, err);
+	free(data);
+	return r;
+}
+
 int bawn_parcel_take(struct bawn_arena *a, int sock, struct bawn_init *ret, struct bawn_error *err)
 {
 	struct bawn_received got;
 	struct parcel p = {0};
 	ssize_t len = bawn_receive_fds(sock, &p, sizeof(p), 0, &got);
-	void *data;
 	int r = len < 0 ? (int)len : len < (ssize_t)sizeof(p) ? -EPIPE : 0;
 
 	if (r == 0 && (p.magic != MAGIC || got.n != BAWN_PARCEL_FDS))
@@ -65,11 +88,7 @@ int bawn_parcel_take(struct bawn_arena *a, int sock, struct bawn_init *ret, stru
 		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot take what the host sends: %s",
 			strerrordesc_np(-r));
 	}
-	data = mmap(NULL, p.size, PROT_READ, MAP_PRIVATE, got.fds[3], 0);
-	if (data == MAP_FAILED)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot map the plan: %m");
-	r = bawn_handover_decode(a, data, p.size, ret, err);
-	(void)munmap(data, p.size);
+	r = open_up(a, got.fds[3], p.size, ret, err);
 	(void)close(got.fds[3]);
 	memcpy(ret->stdio, got.fds, sizeof(ret->stdio));
 	return r;

@@ -499,6 +499,8 @@ bool bawn_cgroup_may_follow(void)
 	char text[4096];
 	uint32_t have = 0;
 
+	if (bawn_hier_all_v1(&bawn_cgroup_real)) /* the kernel takes its time to write the file */
+		return true;
 	if (bawn_read_small(AT_FDCWD, bawn_cgroup_real.self, text, sizeof(text)) < 0)
 		return false;
 	for (char *p = text; p; p = strchr(p, '\n')) {

@@ -239,6 +239,21 @@ static bool try_usual(const struct bawn_cgroup_host *host, const char *line, str
 	return true;
 }
 
+bool bawn_hier_all_v1(const struct bawn_cgroup_host *host)
+{
+	struct statfs fs;
+	char path[64];
+
+	if (!host->usual)
+		return false;
+	for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", host->usual, controllers[i].name);
+		if (statfs(path, &fs) < 0 || fs.f_type != MAGIC_V1)
+			return false;
+	}
+	return true;
+}
+
 /*
  * The kernel writes the table of mounts for every reader, which takes long on a host with many.
  * True if it is not needed: each hierarchy of interest is where it usually is.

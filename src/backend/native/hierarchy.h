@@ -49,6 +49,8 @@ int bawn_hier_find(const struct bawn_cgroup_host *host, struct bawn_hiers *ret);
 
 /* BAWN_CTL_LIMIT_* whose controllers a line of the table of our own groups names: those of v1. */
 uint32_t bawn_hier_v1_controls(const char *line);
+/* True if v1 has the controller of each limit at its usual place; false says nothing. */
+bool bawn_hier_all_v1(const struct bawn_cgroup_host *host);
 
 /* Limits that groups between the old place of a process and its new one held; BAWN_UNLIMITED where
  * there were none. */

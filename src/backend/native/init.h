@@ -71,6 +71,7 @@ struct bawn_init {
 	bool reset_signals;               /* handlers of the host process are still set */
 	bool born_inside;                 /* CLONE_INTO_CGROUP was used */
 	bool groups_follow;               /* they come through the socket: bawn_cgroup_join() */
+	int namespaces;                   /* CLONE_NEW* that it was not born into, but makes */
 	uint32_t by_cgroup; /* limits that a control group enforces: not the meter's business */
 	struct bawn_outer outer;
 	struct sock_fprog base;

@@ -57,20 +57,32 @@ static uint64_t clone_flags(enum bawn_tier tier)
 	return flags;
 }
 
+/*
+ * What is made by the clone itself. Where init need not be born in a control group it makes the
+ * others by itself, while we go on: that takes as long as all the rest of it.
+ */
+static uint64_t birth_flags(struct bawn_init *init)
+{
+	uint64_t all = clone_flags(init->tier);
+	uint64_t later = init->groups_follow ? all & ~(uint64_t)(CLONE_NEWUSER | CLONE_NEWPID) : 0;
+
+	init->namespaces = (int)later;
+	return all & ~later;
+}
+
 /* Filters of container engines answer clone3 with "no such call" so that they can look at clone's
  * flags. */
 static pid_t clone_old(struct bawn_init *init, int *ret_pidfd)
 {
 	init->born_inside = false;
 	init->reset_signals = true;
-	return (pid_t)syscall(SYS_clone, clone_flags(init->tier) | CLONE_PIDFD | SIGCHLD, NULL,
-		ret_pidfd, NULL, 0);
+	return (pid_t)syscall(
+		SYS_clone, birth_flags(init) | CLONE_PIDFD | SIGCHLD, NULL, ret_pidfd, NULL, 0);
 }
 
 static pid_t clone_init(const struct native *n, struct bawn_init *init, int *ret_pidfd)
 {
-	struct clone_args args = {
-		.flags = clone_flags(init->tier) | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
+	struct clone_args args = {.flags = birth_flags(init) | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
 		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
 		.exit_signal = SIGCHLD};
 	pid_t pid;
@@ -203,12 +215,15 @@ static int make_groups(struct native *n, uint32_t by_cgroup, struct bawn_error *
 }
 
 /* A namespace that was made but has no power (AppArmor on Ubuntu) fails at its first privileged
- * step. */
+ * step; one that cannot be made, at once. */
 static bool is_powerless(const struct native *n, int r, const struct bawn_error *err)
 {
-	return n->plan->tier == BAWN_TIER_FULL && (r == -EPERM || r == -EACCES) && err &&
-	       (!strncmp(err->msg, "identity:", 9) || !strncmp(err->msg, "network:", 8) ||
-		       !strncmp(err->msg, "root:", 5));
+	if (n->plan->tier != BAWN_TIER_FULL || r >= 0 || !err)
+		return false;
+	return !strncmp(err->msg, "namespaces:", 11) ||
+	       ((r == -EPERM || r == -EACCES) &&
+		       (!strncmp(err->msg, "identity:", 9) || !strncmp(err->msg, "network:", 8) ||
+			       !strncmp(err->msg, "root:", 5)));
 }
 
 /* What this tier cannot do whatever the host. */

@@ -6,6 +6,7 @@
  * other what the plan wants in it.
  */
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 
@@ -30,8 +31,8 @@
 static struct {
 	const struct bawn_egress_plan *egress;
 	pid_t maker, filler; /* 0: none */
-	uint32_t made;       /* the first one is done, or failed */
-	int fd;              /* the namespace */
+	uint32_t made; /* how far the first one is: 1, the namespace is there; 2, it is done */
+	int fd;        /* the namespace */
 	int error;
 	const char *what; /* could not be done */
 	struct bawn_wall_listeners listeners;
@@ -120,28 +121,40 @@ static int set_loopback(int fd, bool up)
 	return ioctl(fd, SIOCSIFFLAGS, &ifr) < 0 ? -errno : 0;
 }
 
+static void say_made(uint32_t how_far)
+{
+	__atomic_store_n(&net.made, how_far, __ATOMIC_RELEASE);
+	(void)syscall(SYS_futex, &net.made, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void await_made(uint32_t how_far)
+{
+	uint32_t now;
+
+	while ((now = __atomic_load_n(&net.made, __ATOMIC_ACQUIRE)) < how_far)
+		(void)syscall(SYS_futex, &net.made, FUTEX_WAIT, now, NULL, NULL, 0);
+}
+
 static int make_network(void)
 {
 	_cleanup_close_ int fd = -1;
-	int r;
 
 	net.what = "make a network namespace";
 	if (unshare(CLONE_NEWNET) < 0)
 		return -errno;
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	r = fd < 0 ? -errno : set_loopback(fd, true);
-	if (r == 0)
-		net.fd = ioctl(fd, SIOCGSKNS);
-	return r == 0 && net.fd < 0 ? -EIO : r;
+	net.fd = fd < 0 ? -1 : ioctl(fd, SIOCGSKNS);
+	if (net.fd < 0)
+		return -errno;
+	say_made(1);
+	return set_loopback(fd, true);
 }
 
 static int make_main(void *arg)
 {
 	(void)arg;
-	net.error = EIO;
 	net.error = -make_network();
-	__atomic_store_n(&net.made, 1, __ATOMIC_RELEASE);
-	(void)syscall(SYS_futex, &net.made, FUTEX_WAKE, 1, NULL, NULL, 0);
+	say_made(2);
 	return 0;
 }
 
@@ -154,8 +167,7 @@ static int fill_network(void)
 static int fill_main(void *arg)
 {
 	(void)arg;
-	while (!__atomic_load_n(&net.made, __ATOMIC_ACQUIRE))
-		(void)syscall(SYS_futex, &net.made, FUTEX_WAIT, 0, NULL, NULL, 0);
+	await_made(2);
 	if (!net.error)
 		net.error = -fill_network();
 	return 0;
@@ -166,6 +178,7 @@ static void forget(const struct bawn_egress_plan *egress)
 	net.egress = egress;
 	net.maker = net.filler = 0;
 	net.made = 0;
+	net.error = 0;
 	net.fd = -1;
 	for (size_t i = 0; i < BAWN_LISTENERS_MAX; i++)
 		net.listeners.fds[i] = -1;
@@ -199,11 +212,12 @@ int bawn_wall_network_fill(const struct bawn_plan *plan, struct bawn_error *err)
 	return net.egress ? help(fill_main, stack + sizeof(stack), &net.filler, err) : 0;
 }
 
-static int await(pid_t pid, struct bawn_error *err)
+static int await(pid_t *pid, struct bawn_error *err)
 {
-	while (pid && waitpid(pid, NULL, __WALL) < 0)
+	while (*pid && waitpid(*pid, NULL, __WALL) < 0)
 		if (errno != EINTR)
 			return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "the helper is lost: %m");
+	*pid = 0;
 	return 0;
 }
 
@@ -214,26 +228,47 @@ static int no_loopback(void)
 	return fd < 0 ? -errno : set_loopback(fd, false);
 }
 
+static int failed(struct bawn_error *err)
+{
+	errno = net.error;
+	return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot %s: %m", net.what);
+}
+
+int bawn_wall_network_done(struct bawn_error *err)
+{
+	int r = await(&net.maker, err);
+
+	if (r == 0)
+		r = await(&net.filler, err);
+	if (r == 0 && net.made < 2) /* it died */
+		net.error = EIO;
+	return r == 0 && net.error ? failed(err) : r;
+}
+
 int bawn_wall_network_join(
 	const struct bawn_plan *plan, struct bawn_wall_listeners *ret, struct bawn_error *err)
 {
+	bool whole = plan->net_closed || plan->egress || plan->n_loopback_ports;
 	_cleanup_close_ int fd = -1;
-	int r = await(net.maker, err);
+	int r = 0;
 
-	if (r == 0)
-		r = await(net.filler, err);
+	if (whole)
+		r = bawn_wall_network_done(err);
+	else
+		await_made(1);
 	if (r < 0)
 		return r;
 	fd = net.fd;
-	if (!net.error && setns(fd, CLONE_NEWNET) < 0) {
-		net.error = errno;
-		net.what = "enter the network namespace";
-	}
-	if (!net.error && plan->net_closed)
+	if (fd < 0) /* the helper knows why */
+		return bawn_wall_network_done(err);
+	if (setns(fd, CLONE_NEWNET) < 0)
+		return bawn_fail(
+			err, BAWN_ERR_BACKEND, -errno, "cannot enter the network namespace: %m");
+	if (plan->net_closed) {
 		net.error = -no_loopback();
-	errno = net.error;
-	if (net.error)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot %s: %m", net.what);
+		if (net.error)
+			return failed(err);
+	}
 	*ret = net.listeners;
 	return 0;
 }
@@ -254,9 +289,8 @@ int bawn_wall_network_here(
 {
 	forget(plan->egress);
 	net.error = -fill_here(plan);
-	errno = net.error;
 	if (net.error)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot %s: %m", net.what);
+		return failed(err);
 	*ret = net.listeners;
 	return 0;
 }

@@ -25,6 +25,8 @@
 /* Where the private space is attached while parts of it are bound: what belongs there is bound over
  * it, so that it need not be unmounted, which would cost a grace period of the kernel. */
 #define STAGE "dev/shm"
+/* Where /proc waits, masked already, until the mounts of the plan are made. */
+#define PROC_STAGE "dev/.proc"
 
 struct builder {
 	const struct bawn_plan *plan;
@@ -32,7 +34,7 @@ struct builder {
 	dev_t root_dev; /* our own file systems: mount points may be made there */
 	dev_t scratch_dev;
 	int scratch;
-	int proc; /* not attached yet */
+	int proc; /* at PROC_STAGE */
 	unsigned n_scratch;
 	size_t at;  /* how many mounts of the plan are made */
 	bool whole; /* the host's root is bound as a whole; directories are the host's and never
@@ -374,6 +376,7 @@ static int mask_proc(const struct builder *b, struct bawn_error *err)
 {
 	for (const struct bawn_proc_mask *m = bawn_proc_masked; m->path; m++) {
 		_cleanup_close_ int tree = -1;
+		char place[64];
 
 		/* the host's /proc is of the same kernel, and its names are known already; a clone
 		 * that found no place would cost a grace period when it is closed */
@@ -382,13 +385,30 @@ static int mask_proc(const struct builder *b, struct bawn_error *err)
 		tree = clone_nothing(b, m->dir);
 		if (tree < 0)
 			return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot mask '%s'", m->path);
-		if (attach_at(b, tree, m->path + 1, err) < 0)
+		(void)snprintf(place, sizeof(place), "%s%s", PROC_STAGE, m->path + strlen("/proc"));
+		if (attach_at(b, tree, place, err) < 0)
 			return -EIO;
 	}
 	return 0;
 }
 
-static int attach_proc(struct builder *b, struct bawn_error *err)
+static int stage_proc(struct builder *b, struct bawn_error *err)
+{
+	static const char *const none[] = {NULL};
+	int r;
+
+	b->proc = bawn_mount_new(
+		"proc", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+	if (b->proc < 0)
+		return b->proc;
+	if (mkdirat(b->root, PROC_STAGE, 0755) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot fill '/dev': %m");
+	r = attach_at(b, b->proc, PROC_STAGE, err);
+	return r < 0 ? r : mask_proc(b, err);
+}
+
+/* To its place, masks and all. */
+static int move_proc(const struct builder *b, struct bawn_error *err)
 {
 	struct mount_attr ro = {.attr_set = MOUNT_ATTR_RDONLY};
 	int r;
@@ -401,7 +421,9 @@ static int attach_proc(struct builder *b, struct bawn_error *err)
 	r = need_dir(b, "proc", err);
 	if (r >= 0)
 		r = attach_at(b, b->proc, "proc", err);
-	return r < 0 ? r : mask_proc(b, err);
+	if (r >= 0 && unlinkat(b->root, PROC_STAGE, AT_REMOVEDIR) < 0)
+		r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot tidy '/dev': %m");
+	return r;
 }
 
 static int make_node(const struct builder *b, const char *path, struct bawn_error *err)
@@ -450,10 +472,13 @@ static int make_dev(struct builder *b, struct bawn_error *err)
 	return attach_at(b, devpts, "dev/pts", err);
 }
 
-static int attach_scratch(struct builder *b, struct bawn_error *err)
+static int stage_scratch(struct builder *b, struct bawn_error *err)
 {
 	struct stat st;
 
+	b->scratch = bawn_mount_scratch(BAWN_UNLIMITED, err); /* until the plan says how much */
+	if (b->scratch < 0)
+		return b->scratch;
 	if (fstat(b->scratch, &st) < 0)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "cannot make the private space: %m");
@@ -517,6 +542,9 @@ static int take_whole(struct builder *b, const struct bawn_mount *m, struct bawn
 		return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot bind '/': %m");
 	}
 	(void)close(b->root);
+	(void)close(b->scratch);
+	(void)close(b->proc);
+	b->scratch = b->proc = -1;
 	b->root = tree;
 	b->root_dev = 0;
 	b->whole = true;
@@ -525,13 +553,21 @@ static int take_whole(struct builder *b, const struct bawn_mount *m, struct bawn
 	return 0;
 }
 
+/* What our own file systems hold before the mounts of the plan. */
+static int furnish(struct builder *b, struct bawn_error *err)
+{
+	int r = make_dev(b, err);
+
+	if (r >= 0)
+		r = stage_scratch(b, err);
+	return r < 0 ? r : stage_proc(b, err);
+}
+
 /* The same for every plan, in the order in which it costs the least. */
 static int begin(struct builder *b, struct bawn_error *err)
 {
 	static const char *const options[] = {"mode", "0755", "size", "4m", NULL};
-	static const char *const none[] = {NULL};
 	struct stat st;
-	int r;
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make mounts private: %m");
@@ -543,15 +579,7 @@ static int begin(struct builder *b, struct bawn_error *err)
 		fstat(b->root, &st) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot attach the new root: %m");
 	b->root_dev = st.st_dev;
-	r = make_dev(b, err);
-	if (r < 0)
-		return r;
-	b->proc = bawn_mount_new(
-		"proc", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
-	if (b->proc < 0)
-		return b->proc;
-	b->scratch = bawn_mount_scratch(BAWN_UNLIMITED, err);
-	return b->scratch < 0 ? b->scratch : 0;
+	return furnish(b, err);
 }
 
 static int build(struct builder *b, struct bawn_error *err)
@@ -561,18 +589,16 @@ static int build(struct builder *b, struct bawn_error *err)
 	int r = first ? take_whole(b, &plan->mounts[0], err) : 0;
 
 	if (r >= 0 && first)
-		r = make_dev(b, err);
+		r = furnish(b, err);
 	if (r >= 0 && plan->pty) /* there is none to open otherwise */
 		r = make_node(b, "/dev/tty", err);
 	if (r >= 0)
 		r = bawn_mount_scratch_size(b->scratch, plan->limits.disk, err);
-	if (r >= 0)
-		r = attach_scratch(b, err);
 	for (b->at = first; r >= 0 && b->at < plan->n_mounts; b->at++)
 		r = do_mount(b, &plan->mounts[b->at], err);
 	/* last, so that nothing of the plan can lie over it */
 	if (r >= 0)
-		r = attach_proc(b, err);
+		r = move_proc(b, err);
 	return r < 0 ? r : enter(b, err);
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -52,6 +53,13 @@ static int step_settle(struct init_state *s, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot become a subreaper: %m");
 	/* so that the id maps are ours to write; taken back before the command runs */
 	(void)prctl(PR_SET_DUMPABLE, 1);
+	return 0;
+}
+
+static int step_namespaces(struct init_state *s, struct bawn_error *err)
+{
+	if (s->in->namespaces && unshare(s->in->namespaces) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make them: %m");
 	return 0;
 }
 
@@ -153,6 +161,12 @@ static int step_join(struct init_state *s, struct bawn_error *err)
 		return r;
 	s->n_relays = s->plan->n_loopback_ports;
 	return bawn_wall_listen(s->plan, s->relays, err);
+}
+
+static int step_joined(struct init_state *s, struct bawn_error *err)
+{
+	(void)s;
+	return HOLE("netns") ? 0 : bawn_wall_network_done(err);
 }
 
 static int step_root(struct init_state *s, struct bawn_error *err)
@@ -307,6 +321,7 @@ static const struct step {
 	uint32_t claims; /* what is in force once it has succeeded */
 } steps[] = {
 	{"settle", EACH, step_settle, 0},
+	{"namespaces", OURS, step_namespaces, 0},
 	{"descriptors", HERE, step_socket, 0},
 	{"descriptors", T(NEAR) | T(FAR), step_descriptors, 0},
 	{"outer wall", T(NEAR), step_outer, BAWN_CTL_PROC | BAWN_CTL_IPC},
@@ -321,7 +336,7 @@ static const struct step {
 	{"plan", HERE, step_plan, 0}, /* what stands above is the same for all */
 	{"network", OURS, step_fill, 0},
 	{"root", OURS, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK},
-	{"network", OURS, step_join, BAWN_CTL_NET_NONE},
+	{"network", OURS, step_join, 0},
 	{"terminal", EACH, step_terminal, 0},
 	{"limits", EACH & ~OURS, step_limits, BAWN_CTL_LIMIT_FILES},
 	{"privilege", EACH & ~OURS, step_bounding, 0},
@@ -332,6 +347,7 @@ static const struct step {
 	{"landlock", T(FAR), step_landlock_if, 0},
 	{"directory", EACH, step_directory, BAWN_CTL_ENV},
 	{"limits", OURS, step_limits, BAWN_CTL_LIMIT_FILES}, /* late: groups are being made */
+	{"network", OURS, step_joined, BAWN_CTL_NET_NONE},
 	{"syscalls", THIS, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED},
 	{"syscalls", T(FAR), step_syscalls_if, 0},
 };

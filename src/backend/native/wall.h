@@ -58,13 +58,15 @@ struct bawn_wall_listeners {
  * The network namespace, made by helpers that share our memory and descriptors while we go on:
  * making one costs as much as all mounts together. Begin after descriptors were closed; fill once
  * the plan is known: with plan->egress, listeners and a redirect to them; join before capabilities
- * are dropped. A helper that failed fails the join. Unless plan->net_closed, the namespace has a
+ * are dropped. A helper that failed fails the join or, where nothing in the plan waits for the
+ * loopback, done, after which no helper is left. Unless plan->net_closed, the namespace has a
  * loopback of its own.
  */
 int bawn_wall_network_begin(struct bawn_error *err);
 int bawn_wall_network_fill(const struct bawn_plan *plan, struct bawn_error *err);
 int bawn_wall_network_join(
 	const struct bawn_plan *plan, struct bawn_wall_listeners *ret, struct bawn_error *err);
+int bawn_wall_network_done(struct bawn_error *err);
 /* The same in the namespace that we are in already, which is ours alone. */
 int bawn_wall_network_here(
 	const struct bawn_plan *plan, struct bawn_wall_listeners *ret, struct bawn_error *err);

@@ -651,6 +651,28 @@ TEST(usual_places_are_those_of_the_table)
 	ASSERT_EQ(quick.n, table.n);
 }
 
+TEST(version_one_throughout_is_told_without_the_table)
+{
+	struct bawn_cgroup_host elsewhere = bawn_cgroup_real;
+	char text[4096] = "";
+	uint32_t have = 0;
+
+	ASSERT_TRUE(bawn_read_small(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) >= 0);
+	for (const char *p = text; p; p = strchr(p, '\n')) {
+		p += *p == '\n';
+		have |= bawn_hier_v1_controls(p);
+	}
+	if (bawn_hier_all_v1(&bawn_cgroup_real))
+		ASSERT_EQ(have,
+			BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_PROCESSES | BAWN_CTL_LIMIT_CPU);
+	elsewhere.usual = "/nowhere";
+	ASSERT_TRUE(!bawn_hier_all_v1(&elsewhere));
+	elsewhere.usual = "/proc/self/root/tmp"; /* there, but no control groups */
+	ASSERT_TRUE(!bawn_hier_all_v1(&elsewhere));
+	elsewhere.usual = NULL;
+	ASSERT_TRUE(!bawn_hier_all_v1(&elsewhere));
+}
+
 TEST(v2_group_is_cleared_by_its_kill_file)
 {
 	char name[48];
