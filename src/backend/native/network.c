@@ -127,12 +127,23 @@ static void say_made(uint32_t how_far)
 	(void)syscall(SYS_futex, &net.made, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* Until the first one is so far, or is no more: looked at now and then, for whoever is killed says
+ * nothing. */
 static void await_made(uint32_t how_far)
 {
+	const struct timespec period = {.tv_nsec = 100000000};
 	uint32_t now;
 
-	while ((now = __atomic_load_n(&net.made, __ATOMIC_ACQUIRE)) < how_far)
-		(void)syscall(SYS_futex, &net.made, FUTEX_WAIT, now, NULL, NULL, 0);
+	while ((now = __atomic_load_n(&net.made, __ATOMIC_ACQUIRE)) < how_far) {
+		siginfo_t si = {0};
+
+		if (syscall(SYS_futex, &net.made, FUTEX_WAIT, now, &period, NULL, 0) < 0 &&
+			errno == ETIMEDOUT &&
+			waitid(P_PID, (id_t)net.maker, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) ==
+				0 &&
+			si.si_pid)
+			return;
+	}
 }
 
 static int make_network(void)
@@ -238,10 +249,12 @@ int bawn_wall_network_done(struct bawn_error *err)
 {
 	int r = await(&net.maker, err);
 
+	if (r == 0 && __atomic_load_n(&net.made, __ATOMIC_ACQUIRE) < 2) { /* it was killed */
+		net.error = EIO;
+		say_made(2); /* the other one waits for it */
+	}
 	if (r == 0)
 		r = await(&net.filler, err);
-	if (r == 0 && net.made < 2) /* it died */
-		net.error = EIO;
 	return r == 0 && net.error ? failed(err) : r;
 }
 
