@@ -13,6 +13,7 @@ struct leak {
 	const char *from;
 	const char *host; /* word that names where it goes */
 	bool transfer;    /* a tool for copying files between one's own machines */
+	bool store;       /* what leaves is where a person keeps the keys to other machines */
 	bool lookup;      /* as part of a name that is looked up */
 };
 
@@ -115,6 +116,9 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 			take_word(s, l, w, true);
 			if (sh_is(before, "|-T|--upload-file|") || (c->how & SH_ARGSIN))
 				take(l, SH_FILE, w->text);
+			/* every file of a home or a system that fits */
+			if ((c->how & SH_ARGSIN) && (c->in.taint & (SH_TREE | SH_SOME)))
+				take(l, SH_SECRET, "files of others");
 			if (end - w->text >= 1 && end[-1] == '-' &&
 				(end - w->text == 1 || end[-2] == '@' || end[-2] == '='))
 				take_input(l, c);
@@ -179,6 +183,11 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 	if (sh_has(c, "|-|"))
 		take(l, c->in.taint & ~SH_NET, c->in.from);
 	l->host = remote_place(to) ? to : NULL;
+	/* for everybody to read, or a service that is not the usual one */
+	if (sh_has(c, "|public-read|public-read-write|--no-sign-request|--endpoint-url|publicRead|"))
+		l->transfer = false;
+	l->store = l->from && (!strncmp(l->from, "~/.", 3) || !strncmp(l->from, "/root/.", 7)) &&
+		   sh_secret_of(s, l->from);
 	if (!l->host)
 		l->taint = 0;
 	/* from there to here */
@@ -328,6 +337,11 @@ static bool is_dump_at_home(const struct leak *l)
 	       (!strncmp(h, "10.", 3) || !strncmp(h, "172.", 4) || !strncmp(h, "192.168.", 8));
 }
 
+static bool is_store_copied(const struct leak *l)
+{
+	return (l->taint & SH_SECRET) && l->transfer && l->store;
+}
+
 static bool is_secret_copied(const struct leak *l)
 {
 	return (l->taint & SH_SECRET) && l->transfer;
@@ -360,6 +374,7 @@ static const struct {
 	{is_environment, 0.92, 0.8},
 	{is_dump_at_home, 0.25, 0.25},
 	{is_dump, 0.7, 0.25},
+	{is_store_copied, 0.6, 0.36},
 	{is_secret_copied, 0.45, 0.25},
 	{is_secret, 0.85, 0.6},
 	{is_lookup, 0.6, 0.42},

@@ -255,6 +255,9 @@ static int substitute(struct sh *s, struct sh_command *c)
 
 	c->out = sh_unknown(c->in.taint, c->in.from);
 	sh_read_files(s, c, &c->out);
+	/* as generic() has it: a constant that goes through a filter first does so to hide */
+	if (d.known && d.len)
+		c->out.taint |= SH_DECODED;
 	if (!d.known || e[0] != 's' || !sep || !(mid = strchr(e + 2, sep)) ||
 		!(end = strchr(mid + 1, sep)) || strpbrk(e + 2, "\\.*[^$&") || mid == e + 2)
 		return 0;
@@ -370,7 +373,39 @@ static int disk_dump(struct sh *s, struct sh_command *c)
 		if (!strncmp(c->args.v[i].text, "of=", 3))
 			to = c->args.v[i].text + 3;
 	}
+	for (size_t i = 1; i < c->args.n; i++) {
+		struct sh_word *w = &c->args.v[i];
+
+		if (!strncmp(w->text, "if=", 3) && sh_place(s, w->text + 3) == SH_DEVICE) {
+			w->taint |= SH_SECRET;
+			w->from = "a dump of the disk";
+		}
+	}
 	return convert(s, c, to);
+}
+
+/* The screen, the microphone or the camera. */
+static bool records(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+
+	if (!strcmp(p, "ffmpeg"))
+		return sh_has(c, "|x11grab|kmsgrab|avfoundation|alsa|pulse|v4l2|video4linux2|");
+	return sh_is(p, "|scrot|maim|grim|xwd|gnome-screenshot|spectacle|screencapture|flameshot|"
+			"arecord|parecord|parec|pw-record|fswebcam|streamer|imagesnap|") ||
+	       (!strcmp(p, "import") && sh_has(c, "|-window|"));
+}
+
+static int record(struct sh *s, struct sh_command *c)
+{
+	struct sh_data d = sh_unknown(SH_SECRET, "the screen or a microphone");
+	const char *to = sh_last(c);
+	size_t n = to ? strlen(to) : 0;
+
+	c->out = d;
+	if (!n || to[n - 1] == '-')
+		return 0;
+	return sh_put_file(s, c, to, &d);
 }
 
 /* ~/Documents and its kin, all of it. */
@@ -554,7 +589,7 @@ static int lookup(struct sh *s, struct sh_command *c, bool *hit)
 static bool kept(const struct sh_command *c)
 {
 	for (size_t i = 0; i < c->redirs.n; i++) {
-		if (c->redirs.v[i].kind == SH_OUT && c->redirs.v[i].fd != 2)
+		if (c->redirs.v[i].kind == SH_OUT && c->redirs.v[i].fd < 2)
 			return true;
 	}
 	return false;
@@ -640,6 +675,8 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 		return tee(s, c);
 	if (!strcmp(p, "dd"))
 		return disk_dump(s, c);
+	if (records(c))
+		return record(s, c);
 	if (!strcmp(p, "unzip"))
 		note_unpacked(s, c);
 	if (sh_is(p, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ar|"))

@@ -291,7 +291,8 @@ enum sh_host {
 	SH_HOST_NONE,
 	SH_HOST_LOCAL,
 	SH_HOST_ALLOWED, /* by the policy */
-	SH_HOST_KNOWN,   /* installers and registries that everybody uses */
+	SH_HOST_KNOWN,   /* installers that everybody uses, on hosts of their own */
+	SH_HOST_SHARED,  /* where everybody gets things, and anybody can put them */
 	SH_HOST_PLAIN,
 	SH_HOST_ODD, /* a bare address, a tunnel, a paste or drop site */
 };
