@@ -32,14 +32,15 @@ static const char *const known[] = {"sh.rustup.rs", "rustup.rs", "get.docker.com
 	"supabase.com", "dl.google.com", "sdk.cloud.google.com", "packages.microsoft.com", "aka.ms",
 	"dot.net", "download.docker.com", "apt.llvm.org", "bootstrap.pypa.io", "pyenv.run",
 	"repo.anaconda.com", "micro.mamba.pm", "install.determinate.systems", "ohmyz.sh",
-	"golang.org", "go.dev", "getcomposer.org", "hashicorp.com", "dl.yarnpkg.com", "linkerd.io",
-	"istio.io", "nvm.sh", "atuin.sh", "zed.dev", "moonrepo.dev", "get.wasmer.io",
-	"wasmtime.dev", "get.jetify.com", "getfoundry.sh", "get.tur.so", "encore.dev",
-	"opencode.ai", "cloud.r-project.org", "get.rvm.io", "sentry.io", "cli.doppler.com",
-	"get.opentofu.org", "get.arkade.dev", "ohmyposh.dev", "railway.com", "get.nexte.st", "sh.vector.dev", "install.duckdb.org", "clickhouse.com", "get.pulumi.com",
-	"install.meteor.com", "dl.dagger.io", "get.acme.sh", "bootstrap.saltproject.io",
-	"omnitruck.chef.io", "get.scala-cli.org", "install.datadoghq.com", "elan.lean-lang.org",
-	"get.nextflow.io", "pixi.sh", "devenv.sh",
+	"golang.org", "go.dev", "getcomposer.org", "codecov.io", "coverage.codacy.com",
+	"firebase.tools", "hashicorp.com", "dl.yarnpkg.com", "linkerd.io", "istio.io", "nvm.sh",
+	"atuin.sh", "zed.dev", "moonrepo.dev", "get.wasmer.io", "wasmtime.dev", "get.jetify.com",
+	"getfoundry.sh", "get.tur.so", "encore.dev", "opencode.ai", "cloud.r-project.org",
+	"get.rvm.io", "sentry.io", "cli.doppler.com", "get.opentofu.org", "get.arkade.dev",
+	"ohmyposh.dev", "railway.com", "get.nexte.st", "sh.vector.dev", "install.duckdb.org",
+	"clickhouse.com", "get.pulumi.com", "install.meteor.com", "dl.dagger.io", "get.acme.sh",
+	"bootstrap.saltproject.io", "omnitruck.chef.io", "get.scala-cli.org",
+	"install.datadoghq.com", "elan.lean-lang.org", "get.nextflow.io", "pixi.sh", "devenv.sh",
 	"cli-assets.heroku.com", "dl.deno.land", "packages.gitlab.com"};
 
 /* Everybody gets things from there, and anybody can put things there. */
