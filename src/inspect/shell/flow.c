@@ -150,15 +150,16 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 	static const char *const net[] = {"urlopen", "requests.", "http.client", "socket", "fetch(",
 		"http.request", "https.request", "axios", "Net::HTTP", "LWP", "HTTP::", "curl_exec",
 		"fsockopen", "smtplib", "ftplib", "httpx", "aiohttp", "http.post", "URI.open",
-		"file_get_contents('http", "file_get_contents(\"http", "TCPSocket", NULL};
+		"file_get_contents('http", "file_get_contents(\"http", "TCPSocket", "dns", NULL};
 	static const char *const all[] = {"dict(os.environ)", "=os.environ)", "str(os.environ)",
 		"dumps(os.environ", "stringify(process.env)", "ENV.to_h", "ENV.to_a",
 		"json.dumps(dict(os.environ", "%ENV", "getenv())", "os.environ.copy()", NULL};
 	static const char *const opens[] = {"open(", "read_text", "read_bytes", "readFile",
-		"File.read", "file_get_contents", "IO.read", "<F>", "`cat ", NULL};
+		"File.read", "file_get_contents", "IO.read", "<F>", "`cat ", "readTextFile",
+		"Bun.file", NULL};
 	static const char *const sends[] = {".post(", ".put(", "Net::HTTP.post", "->post(",
 		"sendmail", "send_message", ".sendall(", ".send(", ".sendfile(", "storbinary",
-		"storlines", "data=", "data =", "body:", "body=", "POST", "PUT", NULL};
+		"storlines", "data=", "data =", "body:", "body=", "POST", "PUT", ".lookup(", NULL};
 	const struct sh_secret *x = sh_secret_of(s, code);
 
 	if (!any_of(code, net))

@@ -152,6 +152,15 @@ static int print_formatted(struct sh *s, struct sh_command *c)
 	return 0;
 }
 
+/* head -c 60: how much, not of what. */
+static bool is_amount(const struct sh_command *c, size_t i)
+{
+	const char *t = c->args.v[i].text;
+
+	return sh_is(c->args.v[i - 1].text, "|-n|-c|-s|-w|--lines|--bytes|-qn|-nq|") && t[0] &&
+	       !t[strspn(t, "+-0123456789kKMGbB")];
+}
+
 /* cat and the like: files if given, else the input. */
 static int copy_input(struct sh *s, struct sh_command *c)
 {
@@ -162,7 +171,7 @@ static int copy_input(struct sh *s, struct sh_command *c)
 		const char *t = c->args.v[i].text;
 		struct sh_file *f;
 
-		if (t[0] == '-')
+		if (t[0] == '-' || is_amount(c, i))
 			continue;
 		files = true;
 		f = sh_file_get(s, t, false);
