@@ -595,6 +595,9 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	enum bawn_lang lang = sh_interpreter(p);
 	int rc;
 
+	rc = sh_told(s, c, in);
+	if (rc < 0)
+		return rc;
 	if (sh_is(p, "|cat|tee|echo|printf|"))
 		unit_file(s, c, in);
 	if (sh_is(p, "|find|gfind|fd|"))

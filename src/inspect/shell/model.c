@@ -768,7 +768,7 @@ int sh_model(struct sh *s, struct sh_command *c)
 	bool hit = false;
 	int rc;
 
-	if (sh_is(p, "|echo|"))
+	if (sh_is(p, "|echo|yes|"))
 		return echo(s, c);
 	if (!strcmp(p, "printf"))
 		return print_formatted(s, c);

@@ -246,6 +246,8 @@ struct sh_inner *sh_inner_add(struct sh *s, struct sh_inners *in, const char *te
 int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* inner.c: scripts in the arguments of programs that are no wrappers (find, git, tar, awk, …). */
 int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in);
+/* told.c: the same for variables, orders and lists of programs; sh_find_inner calls it. */
+int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 /* The strings that a source text in some language hands to a shell. */
 int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in);
 bool sh_is_shell(const char *word);

@@ -68,12 +68,12 @@ static const struct wrapper wrappers[] = {
 	{"faketime", "f", "", 1, 0, false},
 	{"winpty", "", "", 0, 0, false},
 	{"daemonize", "acepluv", "", 0, 0, false},
-	{"sem", "j", "", 0, SH_ARGSIN, false},
+	{"sem", "j", "", 0, 0, false},
 	{"screen", "cehpsStT", "", 0, 0, false},
 	{"gosu", "", "", 1, 0, false},
 	{"su-exec", "", "", 1, 0, false},
 	{"grc", "", "", 0, 0, false},
-	{"entr", "", "", 0, SH_ARGSIN, false},
+	{"entr", "", "", 0, 0, false},
 };
 
 static const struct wrapper *wrapper_of(const char *name)
