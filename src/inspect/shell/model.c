@@ -265,7 +265,7 @@ static int substitute(struct sh *s, struct sh_command *c)
 	c->out = sh_unknown(c->in.taint, c->in.from);
 	sh_read_files(s, c, &c->out);
 	/* as generic() has it: a constant that goes through a filter first does so to hide */
-	if (d.known && d.len)
+	if (d.known && d.len && !s->script)
 		c->out.taint |= SH_DECODED;
 	if (!d.known || e[0] != 's' || !sep || !(mid = strchr(e + 2, sep)) ||
 		!(end = strchr(mid + 1, sep)) || strpbrk(e + 2, "\\.*[^$&") || mid == e + 2)
