@@ -95,6 +95,22 @@ static bool announces(const struct sh_word *w)
 	return name > 1 || (who && (name || all > 1));
 }
 
+/* Word i is what is sent, or the file that holds it. */
+static void take_body(struct sh *s, const struct sh_command *c, size_t i, struct leak *l)
+{
+	const struct sh_word *w = &c->args.v[i];
+	size_t n = strlen(w->text);
+
+	take_word(s, l, w, true);
+	if (sh_is(c->args.v[i - 1].text, "|-T|--upload-file|") || (c->how & SH_ARGSIN))
+		take(l, SH_FILE, w->text);
+	/* every file of a home or a system that fits */
+	if ((c->how & SH_ARGSIN) && (c->in.taint & (SH_TREE | SH_SOME)))
+		take(l, SH_SECRET, "files of others");
+	if (n && w->text[n - 1] == '-' && (n == 1 || strchr("@=", w->text[n - 2])))
+		take_input(l, c);
+}
+
 static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 {
 	l->web = true;
@@ -114,17 +130,7 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 		if (sh_is_url(w->text) && !body && !head && !l->host)
 			l->host = w->text;
 		if (body) {
-			const char *end = w->text + strlen(w->text);
-
-			take_word(s, l, w, true);
-			if (sh_is(before, "|-T|--upload-file|") || (c->how & SH_ARGSIN))
-				take(l, SH_FILE, w->text);
-			/* every file of a home or a system that fits */
-			if ((c->how & SH_ARGSIN) && (c->in.taint & (SH_TREE | SH_SOME)))
-				take(l, SH_SECRET, "files of others");
-			if (end - w->text >= 1 && end[-1] == '-' &&
-				(end - w->text == 1 || end[-2] == '@' || end[-2] == '='))
-				take_input(l, c);
+			take_body(s, c, i, l);
 		} else if (head) {
 			take_header(l, w);
 		} else if (w->taint & (SH_SECRET | SH_ENV | SH_HOST | SH_HARD)) {
@@ -302,7 +308,7 @@ static const char *named_host(struct sh *s, const struct sh_command *c)
 }
 
 /* Who logs in says the password; that is what it is for. */
-static bool login(const struct sh_command *c, size_t i)
+static bool is_password(const struct sh_command *c, size_t i)
 {
 	const char *t = c->args.v[i].text;
 
@@ -321,7 +327,7 @@ static void other_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 	const struct sh_word *w = NULL;
 
 	for (size_t i = 1; i < c->args.n; i++) {
-		if ((c->args.v[i].taint & CONTENT) && !c->args.v[i].known && !login(c, i))
+		if ((c->args.v[i].taint & CONTENT) && !c->args.v[i].known && !is_password(c, i))
 			w = &c->args.v[i];
 		if (!in_name(&c->args.v[i]))
 			continue;
