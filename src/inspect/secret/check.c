@@ -358,8 +358,8 @@ static size_t body_end(const struct candidate *c)
 	return i;
 }
 
-/* MIIEowIBAAKC...fvY4+te: somebody cut the middle out, as manuals do. What is left of a long body is
- * still a key. */
+/* MIIEowIBAAKC...fvY4+te: somebody cut the middle out, as manuals do. What is left of a long body
+ * is still a key. */
 static bool shortened(const char *t, size_t from, size_t to)
 {
 	return to - from < PEM_CUT && memmem(t + from, to - from, "...", 3);

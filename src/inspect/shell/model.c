@@ -684,8 +684,6 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 		return tee(s, c);
 	if (!strcmp(p, "dd"))
 		return disk_dump(s, c);
-	if (records(c))
-		return record(s, c);
 	if (!strcmp(p, "unzip"))
 		note_unpacked(s, c);
 	if (sh_is(p, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ar|"))
@@ -774,6 +772,8 @@ int sh_model(struct sh *s, struct sh_command *c)
 		return print_formatted(s, c);
 	if (hidden_in(c))
 		return model_decoder(s, c, &hit);
+	if (records(c))
+		return record(s, c);
 	if (sh_is(p, "|cat|tac|head|tail|less|more|nl|column|pv|bat|batcat|strings|"))
 		return copy_input(s, c);
 	if (sh_is(p, "|find|gfind|ls|"))

@@ -373,9 +373,9 @@ static void past_engine(struct sh_command *c)
 		if (strstr(c->args.v[i].text, "tcp://"))
 			return;
 		i += 1 + (size_t)sh_is(c->args.v[i].text,
-				"|-H|--host|-c|--context|--config|-l|--log-level|--tlscacert|"
-				"--tlscert|--tlskey|--url|--connection|--root|--runroot|"
-				"--namespace|-n|--address|-a|--storage-driver|");
+				 "|-H|--host|-c|--context|--config|-l|--log-level|--tlscacert|"
+				 "--tlscert|--tlskey|--url|--connection|--root|--runroot|"
+				 "--namespace|-n|--address|-a|--storage-driver|");
 		if (i < c->args.n && strstr(c->args.v[i - 1].text, "tcp://"))
 			return;
 	}
