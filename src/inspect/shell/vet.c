@@ -102,6 +102,9 @@ static bool scratch(const char *word, size_t n)
 	const char *host = memmem(word, n, "://", 3), *path;
 	size_t i = 0;
 
+	/* a bucket is no machine */
+	if (host && host - word == 2)
+		host = NULL;
 	if (host && strncmp(host + 3, "localhost", 9) != 0 && strncmp(host + 3, "127.", 4) != 0)
 		return false;
 	path = host ? memchr(host + 3, '/', n - (size_t)(host + 3 - word)) : NULL;
