@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define PEM_MAX ((size_t)15 << 10)
+#define PEM_CUT 160 /* shorter bodies with dots in them are examples */
 
 static bool alnum(char c)
 {
@@ -357,6 +358,13 @@ static size_t body_end(const struct candidate *c)
 	return i;
 }
 
+/* MIIEowIBAAKC...fvY4+te: somebody cut the middle out, as manuals do. What is left of a long body
+ * is still a key. */
+static bool shortened(const char *t, size_t from, size_t to)
+{
+	return to - from < PEM_CUT && memmem(t + from, to - from, "...", 3);
+}
+
 /* A body follows the header: at least a line's worth of base64. */
 static bool check_pem(struct candidate *c)
 {
@@ -365,7 +373,7 @@ static bool check_pem(struct candidate *c)
 	size_t rest = c->len - end < 100 ? c->len - end : 100;
 	const char *tail;
 
-	if (body_run(t, c->end, end) < 24)
+	if (body_run(t, c->end, end) < 24 || shortened(t, c->end, end))
 		return false;
 	c->end = end;
 	/* -----END … KEY----- */

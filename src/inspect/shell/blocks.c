@@ -308,7 +308,7 @@ int sh_command_after(struct sh *s, struct sh_reader *r)
 		const struct sh_redir *d = &c->redirs.v[i];
 		struct sh_file *f;
 
-		if ((d->kind != SH_OUT && d->kind != SH_APPEND) || d->fd == 2)
+		if ((d->kind != SH_OUT && d->kind != SH_APPEND) || d->fd > 1)
 			continue;
 		away = true;
 		f = sh_file_get(s, d->path, true);

@@ -34,6 +34,7 @@ static int declare(struct sh *s, const struct sh_command *c)
 
 static int read_variables(struct sh *s, const struct sh_command *c)
 {
+	const char *letters = strcmp(c->args.v[0].text, "read") != 0 ? "dnOsuCc" : "dinNptu";
 	struct sh_data v = c->in;
 
 	if (v.known) {
@@ -52,7 +53,7 @@ static int read_variables(struct sh *s, const struct sh_command *c)
 		int rc;
 
 		if (t[0] == '-') {
-			i += strchr("dinNptu", t[strlen(t) - 1]) && t[1] ? 1 : 0;
+			i += strchr(letters, t[strlen(t) - 1]) && t[1] ? 1 : 0;
 			continue;
 		}
 		rc = sh_var_set(s, t, strlen(t), v);

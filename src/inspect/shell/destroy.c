@@ -157,6 +157,24 @@ static int vet_remove(struct sh *s, const struct sh_command *c)
 	return found(s, c, "command.remove", "deletes what is not of this workspace", worst);
 }
 
+/* tar --remove-files, zip -m: what is packed is gone. */
+static int vet_packed(struct sh *s, const struct sh_command *c)
+{
+	double worst = 0;
+
+	if (!strcmp(c->args.v[0].text, "tar") ? !flag(c, '\001', "--remove-files")
+					      : !flag(c, 'm', "--move"))
+		return 0;
+	for (size_t i = 2; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		enum sh_place p = t[0] != '-' ? sh_place(s, t) : SH_HERE_DIR;
+
+		if (p == SH_ROOT_DIR || p == SH_HOME_DIR || p == SH_SYSTEM_DIR)
+			worst = 0.6;
+	}
+	return found(s, c, "command.remove", "deletes what is not of this workspace", worst);
+}
+
 static bool deletes(const struct sh_command *c)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
@@ -339,6 +357,8 @@ int sh_vet_destroy(struct sh *s, const struct sh_command *c)
 		return rc;
 	if (sh_is(p, "|rm|grm|srm|unlink|rmtree|"))
 		return vet_remove(s, c);
+	if (sh_is(p, "|tar|zip|"))
+		return vet_packed(s, c);
 	if (sh_is(p, "|find|gfind|"))
 		return vet_find(s, c);
 	if (sh_is(p, "|chmod|chown|chgrp|"))

@@ -38,6 +38,8 @@ static void taint(struct sh_reader *r, const struct sh_data *v)
 
 int sh_put_value(struct sh *s, struct sh_reader *r, const struct sh_data *v, bool dq)
 {
+	const struct sh_var *ifs = dq ? NULL : sh_var_get(s, "IFS", 3);
+	const char *blanks = ifs && ifs->value.known ? ifs->value.text : " \t\n";
 	size_t n = v->len;
 
 	taint(r, v);
@@ -54,7 +56,7 @@ int sh_put_value(struct sh *s, struct sh_reader *r, const struct sh_data *v, boo
 
 		if (c == MARK_ITEM)
 			c = r->mode == SH_MODE_TEXT ? ' ' : MARK_SPLIT;
-		else if (!dq && (c == ' ' || c == '\t' || c == '\n'))
+		else if (!dq && c && strchr(blanks, c))
 			c = MARK_SPLIT;
 		rc = sh_put(s, r, &c, 1);
 		if (rc < 0)
@@ -153,14 +155,27 @@ static struct sh_data value_of(
 		sh_secret_name(name, n) ? bawn_arena_printf(s->a, "$%.*s", (int)n, name) : NULL);
 }
 
+/* c${x}url: a name that nobody set, between the letters of a program's, is there to hide it. */
+static bool filler(const struct sh *s, const struct sh_reader *r, const char *name)
+{
+	char next = (char)(r->i < r->n ? r->t[r->i] : '\0');
+
+	return !s->script && r->target == SH_TO_ARGS && (!r->cmd || !r->cmd->args.n) && r->wn &&
+	       sh_name_char(r->w[r->wn - 1], false) && sh_name_char(next, false) && *name >= 'a' &&
+	       *name <= 'z' && r->t[r->i - 1] == '}' && !memchr(r->w, '=', r->wn);
+}
+
 /* It is not known: it stands as $NAME. */
 static int put_unknown(
 	struct sh *s, struct sh_reader *r, const char *name, size_t n, const struct sh_data *v)
 {
-	int rc = sh_put(s, r, "$", 1);
+	int rc;
 
 	taint(r, v);
 	r->known = false;
+	if (filler(s, r, name))
+		return 0;
+	rc = sh_put(s, r, "$", 1);
 	return rc < 0 ? rc : sh_put(s, r, name, n);
 }
 

@@ -150,10 +150,16 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 	static const char *const net[] = {"urlopen", "requests.", "http.client", "socket", "fetch(",
 		"http.request", "https.request", "axios", "Net::HTTP", "LWP", "HTTP::", "curl_exec",
 		"fsockopen", "smtplib", "ftplib", "httpx", "aiohttp", "http.post", "URI.open",
-		"file_get_contents('http", "file_get_contents(\"http", "TCPSocket", NULL};
+		"file_get_contents('http", "file_get_contents(\"http", "TCPSocket", "dns", NULL};
 	static const char *const all[] = {"dict(os.environ)", "=os.environ)", "str(os.environ)",
 		"dumps(os.environ", "stringify(process.env)", "ENV.to_h", "ENV.to_a",
 		"json.dumps(dict(os.environ", "%ENV", "getenv())", "os.environ.copy()", NULL};
+	static const char *const opens[] = {"open(", "read_text", "read_bytes", "readFile",
+		"File.read", "file_get_contents", "IO.read", "<F>", "`cat ", "readTextFile",
+		"Bun.file", NULL};
+	static const char *const sends[] = {".post(", ".put(", "Net::HTTP.post", "->post(",
+		"sendmail", "send_message", ".sendall(", ".send(", ".sendfile(", "storbinary",
+		"storlines", "data=", "data =", "body:", "body=", "POST", "PUT", ".lookup(", NULL};
 	const struct sh_secret *x = sh_secret_of(s, code);
 
 	if (!any_of(code, net))
@@ -167,6 +173,10 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 	if (any_of(code, all))
 		return sh_found(s, c, "command.exfiltration", "exfiltration",
 			"sends the environment to another machine", 0.75);
+	if (x && (x->taint & SH_SECRET) && any_of(code, opens) && any_of(code, sends) &&
+		!strstr(code, "://localhost") && !strstr(code, "://127.0.0.1"))
+		return sh_found(s, c, "command.exfiltration", "exfiltration",
+			"reads secrets and sends them to another machine", s->script ? 0.25 : 0.5);
 	return 0;
 }
 
@@ -351,8 +361,11 @@ static double download_worth(struct sh *s, const struct sh_data *d, bool file)
 
 	if (h == SH_HOST_ODD)
 		return s->script ? 0.74 : 0.82;
-	if (h == SH_HOST_KNOWN)
+	if (h == SH_HOST_KNOWN || h == SH_HOST_SHARED)
 		x = 0.36;
+	/* what its makers tell everybody to run, from the place where only they put things */
+	if (h == SH_HOST_KNOWN && !strncmp(d->url, "https://", 8))
+		x = 0.2;
 	if (h == SH_HOST_ALLOWED || h == SH_HOST_LOCAL)
 		x = 0.2;
 	if (file)

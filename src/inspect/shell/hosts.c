@@ -21,23 +21,44 @@ static const char *const drops[] = {"webhook.site", "requestbin.", "pipedream.ne
 	"mockbin.", "webhook-test.com", "tmpfiles.org", "uguu.se", "oshi.at", "wetransfer.com",
 	"sendspace.com", "mega.nz", "keep.sh", "exfil", "attacker", "evil", "c2."};
 
+/* Publishers who put there what everybody installs from them, and nobody else can. */
 static const char *const known[] = {"sh.rustup.rs", "rustup.rs", "get.docker.com", "bun.sh",
-	"deno.land", "astral.sh", "install.python-poetry.org", "get.pnpm.io",
-	"raw.githubusercontent.com", "github.com", "githubusercontent.com", "get.sdkman.io",
+	"bun.com", "astral.sh", "install.python-poetry.org", "get.pnpm.io", "get.sdkman.io",
 	"get.helm.sh", "cli.github.com", "deb.nodesource.com", "rpm.nodesource.com", "nodejs.org",
 	"brew.sh", "starship.rs", "nixos.org", "get.volta.sh", "fnm.vercel.app",
-	"foundry.paradigm.xyz", "k3s.io", "get.k3s.io", "ollama.com", "ollama.ai", "tailscale.com",
-	"claude.ai", "pkgx.sh", "mise.run", "mise.jdx.dev", "install.julialang.org",
-	"get.haskellstack.org", "get-ghcup.haskell.org", "ghcup.haskell.org", "sh.flyctl.io",
-	"fly.io", "cursor.com", "supabase.com", "dl.google.com", "sdk.cloud.google.com",
-	"packages.microsoft.com", "aka.ms", "dot.net", "download.docker.com", "apt.llvm.org",
-	"bootstrap.pypa.io", "pyenv.run", "repo.anaconda.com", "micro.mamba.pm", "packagecloud.io",
-	"install.determinate.systems", "setup.ohmyz.sh", "ohmyz.sh", "golang.org", "go.dev",
-	"getcomposer.org", "pythonhosted.org", "gitlab.com", "hashicorp.com",
-	"releases.hashicorp.com", "amazonaws.com", "storage.googleapis.com", "yarnpkg.com",
-	"npmjs.org", "linkerd.io", "istio.io", "nvm.sh", "atuin.sh", "zed.dev", "moonrepo.dev",
-	"wasmer.io", "wasmtime.dev", "get.jetify.com", "getfoundry.sh", "turso.tech", "encore.dev",
-	"opencode.ai", "goose.ai", "cloud.r-project.org"};
+	"foundry.paradigm.xyz", "k3s.io", "ollama.com", "ollama.ai", "tailscale.com", "claude.ai",
+	"pkgx.sh", "mise.run", "mise.jdx.dev", "install.julialang.org", "get.haskellstack.org",
+	"get-ghcup.haskell.org", "ghcup.haskell.org", "sh.flyctl.io", "fly.io", "cursor.com",
+	"supabase.com", "dl.google.com", "sdk.cloud.google.com", "packages.microsoft.com", "aka.ms",
+	"dot.net", "download.docker.com", "apt.llvm.org", "bootstrap.pypa.io", "pyenv.run",
+	"repo.anaconda.com", "micro.mamba.pm", "install.determinate.systems", "ohmyz.sh",
+	"golang.org", "go.dev", "getcomposer.org", "codecov.io", "coverage.codacy.com",
+	"firebase.tools", "hashicorp.com", "linkerd.io", "istio.io", "nvm.sh", "atuin.sh",
+	"zed.dev", "moonrepo.dev", "get.wasmer.io", "wasmtime.dev", "get.jetify.com",
+	"getfoundry.sh", "get.tur.so", "encore.dev", "opencode.ai", "cloud.r-project.org",
+	"get.rvm.io", "sentry.io", "cli.doppler.com", "get.opentofu.org", "get.arkade.dev",
+	"ohmyposh.dev", "railway.com", "get.nexte.st", "sh.vector.dev", "install.duckdb.org",
+	"clickhouse.com", "get.pulumi.com", "install.meteor.com", "dl.dagger.io", "get.acme.sh",
+	"bootstrap.saltproject.io", "omnitruck.chef.io", "get.scala-cli.org",
+	"install.datadoghq.com", "elan.lean-lang.org", "get.nextflow.io", "pixi.sh", "devenv.sh",
+	"cli-assets.heroku.com", "dl.deno.land", "packages.gitlab.com"};
+
+/* Everybody gets things from there, and anybody can put things there. */
+static const char *const shared[] = {"raw.githubusercontent.com", "raw.github.com", "github.com",
+	"githubusercontent.com", "gitlab.com", "deno.land", "packagecloud.io", "pythonhosted.org",
+	"amazonaws.com", "storage.googleapis.com", "yarnpkg.com", "npmjs.org", "jsdelivr.net",
+	"unpkg.com"};
+
+/* Whose files on a forge are installers that everybody uses: how the path begins. */
+static const char *const projects[] = {"nvm-sh/nvm/", "creationix/nvm/", "helm/helm/",
+	"kubernetes/helm/", "Homebrew/", "ohmyzsh/ohmyzsh/", "robbyrussell/oh-my-zsh/",
+	"pyenv/pyenv-installer/", "rbenv/rbenv-installer/", "golangci/golangci-lint/",
+	"aquasecurity/trivy/", "anchore/syft/", "anchore/grype/", "k3d-io/k3d/", "rancher/k3d/",
+	"kubernetes-sigs/", "docker/", "tj/n/", "asdf-vm/asdf/", "zdharma-continuum/", "junegunn/",
+	"python-poetry/poetry/", "rust-lang/", "goreleaser/", "nektos/act/", "cilium/", "argoproj/",
+	"fluxcd/", "terraform-linters/", "conda-forge/", "sdkman/", "casey/just/", "denoland/",
+	"astral-sh/", "Schniz/fnm/", "jesseduffield/lazydocker/", "hashicorp/", "dotnet/",
+	"oven-sh/bun/"};
 
 bool sh_is_url(const char *word)
 {
@@ -119,17 +140,41 @@ static bool allowed_by(const struct bawn_items *list, const char *h)
 	return false;
 }
 
-static bool known_host(const char *h)
+static bool in_list(const char *h, const char *const *list, size_t count)
 {
 	size_t n = strlen(h);
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		size_t k = strlen(known[i]);
+	for (size_t i = 0; i < count; i++) {
+		size_t k = strlen(list[i]);
 
-		if (n >= k && !strcmp(h + n - k, known[i]) && (n == k || h[n - k - 1] == '.'))
+		if (n >= k && !strcmp(h + n - k, list[i]) && (n == k || h[n - k - 1] == '.'))
 			return true;
 	}
 	return false;
+}
+
+/* https://raw.githubusercontent.com/OWNER/PROJECT/…, by owners that everybody knows. */
+static bool known_project(const char *word, const char *host)
+{
+	const char *path = strstr(word, "://");
+
+	path = path ? strchr(path + 3, '/') : NULL;
+	if (!path || strstr(path, "..") ||
+		!sh_is(host, "|raw.githubusercontent.com|raw.github.com|"))
+		return false;
+	for (size_t i = 0; i < sizeof(projects) / sizeof(projects[0]); i++) {
+		if (!strncmp(path + 1, projects[i], strlen(projects[i])))
+			return true;
+	}
+	return false;
+}
+
+static enum sh_host public_host(const char *word, const char *host)
+{
+	if (in_list(host, known, sizeof(known) / sizeof(known[0])) || known_project(word, host))
+		return SH_HOST_KNOWN;
+	return in_list(host, shared, sizeof(shared) / sizeof(shared[0])) ? SH_HOST_SHARED
+									 : SH_HOST_PLAIN;
 }
 
 enum sh_host sh_host_of(struct sh *s, const char *word, const char **ret_host)
@@ -148,5 +193,5 @@ enum sh_host sh_host_of(struct sh *s, const char *word, const char **ret_host)
 		return SH_HOST_LOCAL;
 	if (sh_host_drop(word) || is_address(host))
 		return SH_HOST_ODD;
-	return known_host(host) ? SH_HOST_KNOWN : SH_HOST_PLAIN;
+	return public_host(word, host);
 }

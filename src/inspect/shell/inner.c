@@ -31,8 +31,8 @@ static const char *find_name(struct sh *s, const struct sh_command *c)
 }
 
 /* The words behind -exec, up to its end; `found` stands for {}. */
-static int exec_words(
-	struct sh *s, const struct sh_command *c, size_t *i, const char *found, struct sh_words *w)
+static int exec_words(struct sh *s, const struct sh_command *c, size_t *i, const char *found,
+	struct sh_words *w, bool *filled)
 {
 	for (; *i < c->args.n; (*i)++) {
 		struct sh_word *x;
@@ -40,6 +40,7 @@ static int exec_words(
 
 		if (!strcmp(t, ";") || !strcmp(t, "+"))
 			break;
+		*filled = *filled || hole;
 		x = bawn_grow(s->a, &w->v, &w->n, &w->cap);
 		if (!x)
 			return sh_no_memory(s);
@@ -67,13 +68,14 @@ static int find(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		struct sh_words w = {0};
 		bool reads = sh_is(
 			c->args.v[i + 1].text, "|cat|curl|wget|scp|nc|base64|strings|head|xxd|");
+		bool filled = false;
 
 		if (!sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|-okdir|"))
 			continue;
 		i++;
-		if (exec_words(s, c, &i, reads ? file : place, &w) < 0)
+		if (exec_words(s, c, &i, reads ? file : place, &w, &filled) < 0)
 			return sh_no_memory(s);
-		(void)add(s, in, sh_quote_words(s, &w, 0), SH_ARGSIN);
+		(void)add(s, in, sh_quote_words(s, &w, 0), filled ? SH_ARGSIN : 0);
 	}
 	return 0;
 }
@@ -593,6 +595,9 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	enum bawn_lang lang = sh_interpreter(p);
 	int rc;
 
+	rc = sh_told(s, c, in);
+	if (rc < 0)
+		return rc;
 	if (sh_is(p, "|cat|tee|echo|printf|"))
 		unit_file(s, c, in);
 	if (sh_is(p, "|find|gfind|fd|"))

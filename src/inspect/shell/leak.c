@@ -3,6 +3,7 @@
  * What leaves: everything that a program which talks to other machines is given, and what that is
  * worth by what it is and where it goes.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "inspect/shell/model.h"
@@ -13,7 +14,9 @@ struct leak {
 	const char *from;
 	const char *host; /* word that names where it goes */
 	bool transfer;    /* a tool for copying files between one's own machines */
+	bool store;       /* what leaves is where a person keeps the keys to other machines */
 	bool lookup;      /* as part of a name that is looked up */
+	bool web;         /* by a client of the web */
 };
 
 static void take(struct leak *l, unsigned taint, const char *from)
@@ -92,8 +95,25 @@ static bool announces(const struct sh_word *w)
 	return name > 1 || (who && (name || all > 1));
 }
 
+/* Word i is what is sent, or the file that holds it. */
+static void take_body(struct sh *s, const struct sh_command *c, size_t i, struct leak *l)
+{
+	const struct sh_word *w = &c->args.v[i];
+	size_t n = strlen(w->text);
+
+	take_word(s, l, w, true);
+	if (sh_is(c->args.v[i - 1].text, "|-T|--upload-file|") || (c->how & SH_ARGSIN))
+		take(l, SH_FILE, w->text);
+	/* every file of a home or a system that fits */
+	if ((c->how & SH_ARGSIN) && (c->in.taint & (SH_TREE | SH_SOME)))
+		take(l, SH_SECRET, "files of others");
+	if (n && w->text[n - 1] == '-' && (n == 1 || strchr("@=", w->text[n - 2])))
+		take_input(l, c);
+}
+
 static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 {
+	l->web = true;
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 		const char *before = c->args.v[i - 1].text;
@@ -110,14 +130,7 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 		if (sh_is_url(w->text) && !body && !head && !l->host)
 			l->host = w->text;
 		if (body) {
-			const char *end = w->text + strlen(w->text);
-
-			take_word(s, l, w, true);
-			if (sh_is(before, "|-T|--upload-file|") || (c->how & SH_ARGSIN))
-				take(l, SH_FILE, w->text);
-			if (end - w->text >= 1 && end[-1] == '-' &&
-				(end - w->text == 1 || end[-2] == '@' || end[-2] == '='))
-				take_input(l, c);
+			take_body(s, c, i, l);
 		} else if (head) {
 			take_header(l, w);
 		} else if (w->taint & (SH_SECRET | SH_ENV | SH_HOST | SH_HARD)) {
@@ -179,6 +192,12 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 	if (sh_has(c, "|-|"))
 		take(l, c->in.taint & ~SH_NET, c->in.from);
 	l->host = remote_place(to) ? to : NULL;
+	/* for everybody to read, or a service that is not the usual one */
+	if (sh_has(c,
+		    "|public-read|public-read-write|--no-sign-request|--endpoint-url|publicRead|"))
+		l->transfer = false;
+	l->store = l->from && (!strncmp(l->from, "~/.", 3) || !strncmp(l->from, "/root/.", 7)) &&
+		   sh_secret_of(s, l->from);
 	if (!l->host)
 		l->taint = 0;
 	/* from there to here */
@@ -189,29 +208,37 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 /* Programs that put files into a store or onto a page of somebody, by the words that say so. */
 static const struct {
 	const char *program, *orders;
-	bool drop; /* for everybody to see */
+	enum {
+		OWN,
+		MESSAGE,
+		DROP
+	} to; /* a place of one's own, a message, for everybody to see */
 } stores[] = {
-	{"|az|", "|upload|upload-batch|copy|sync|", false},
-	{"|mc|", "|cp|mirror|put|mv|pipe|", false},
-	{"|swift|openstack|", "|upload|create|", false},
-	{"|oci|", "|put|bulk-upload|", false},
+	{"|az|", "|upload|upload-batch|copy|sync|", OWN},
+	{"|aws|", "|put-object|upload-part|", OWN},
+	{"|aws|gcloud|",
+		"|publish|send-message|send-email|send-raw-email|put-record|put-records|put-events|",
+		MESSAGE},
+	{"|mc|", "|cp|mirror|put|mv|pipe|", OWN},
+	{"|swift|openstack|", "|upload|create|", OWN},
+	{"|oci|", "|put|bulk-upload|", OWN},
 	{"|s5cmd|s4cmd|obsutil|ossutil|ossutil64|coscli|qshell|", "|cp|sync|put|mv|pipe|upload|",
-		false},
-	{"|wrangler|", "|put|upload|deploy|", false},
-	{"|netlify|vercel|surge|firebase|", "|deploy|publish|", false},
-	{"|npm|pnpm|yarn|twine|cargo|gem|", "|publish|upload|push|", false},
-	{"|pastebinit|wgetpaste|fpaste|pastebin|gist|pb|sprunge|nopaste|hastebin|", NULL, true},
+		OWN},
+	{"|wrangler|", "|put|upload|deploy|", OWN},
+	{"|netlify|vercel|surge|firebase|", "|deploy|publish|", OWN},
+	{"|npm|pnpm|yarn|twine|cargo|gem|", "|publish|upload|push|", OWN},
+	{"|pastebinit|wgetpaste|fpaste|pastebin|gist|pb|sprunge|nopaste|hastebin|", NULL, DROP},
 	{"|onionshare|onionshare-cli|sharefile|transfer|transfersh|ffsend|plik|wetransfer|", NULL,
-		true},
+		DROP},
 	{"|telegram-send|slackcat|slack-cli|discord.sh|apprise|ntfy|pushbullet|signal-cli|", NULL,
-		false},
+		OWN},
 };
 
 static bool store_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 {
 	/* everything below in one look */
 	if (!sh_is(c->args.v[0].text,
-		    "|az|mc|swift|openstack|oci|s5cmd|s4cmd|obsutil|ossutil|ossutil64|coscli|qshell|"
+		    "|az|aws|gcloud|mc|swift|openstack|oci|s5cmd|s4cmd|obsutil|ossutil|ossutil64|coscli|qshell|"
 		    "wrangler|netlify|vercel|surge|firebase|npm|pnpm|yarn|twine|cargo|gem|"
 		    "pastebinit|wgetpaste|fpaste|pastebin|gist|pb|sprunge|nopaste|hastebin|"
 		    "onionshare|onionshare-cli|sharefile|transfer|transfersh|ffsend|plik|wetransfer|"
@@ -223,12 +250,10 @@ static bool store_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 			(stores[i].orders && !sh_has(c, stores[i].orders)))
 			continue;
 		take(l, c->in.taint & ~SH_NET, c->in.from);
-		for (size_t k = 1; k < c->args.n; k++) {
-			if (!sh_not_read(c, k))
-				take_word(s, l, &c->args.v[k], true);
-		}
-		l->transfer = !stores[i].drop;
-		l->host = stores[i].drop ? "https://0x0.st" : "https://store.example.com";
+		for (size_t k = 1; k < c->args.n; k++)
+			take_word(s, l, &c->args.v[k], !sh_not_read(c, k));
+		l->transfer = stores[i].to == OWN;
+		l->host = stores[i].to == DROP ? "https://0x0.st" : "https://store.example.com";
 		return true;
 	}
 	return false;
@@ -254,6 +279,67 @@ static void name_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 		l->lookup = true;
 	}
 	(void)s;
+}
+
+#define CONTENT (SH_SECRET | SH_HARD | SH_CODED)
+
+/* $(xxd -p k).x.example: a name that is looked up, whichever program does it. */
+static bool in_name(const struct sh_word *w)
+{
+	const char *p = strstr(w->text, "$().");
+
+	return p && (w->taint & CONTENT) && isalnum((unsigned char)p[4]);
+}
+
+/* The word that names another machine: an address, or behind an option that says so. */
+static const char *named_host(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (t[0] != '-' && !(c->args.v[i].taint & CONTENT) &&
+			(sh_is_url(t) ||
+				sh_is(c->args.v[i - 1].text,
+					"|-h|-H|--host|-n|--server|-s|--hostname|--broker|")) &&
+			sh_host_of(s, t, NULL) != SH_HOST_NONE)
+			return t;
+	}
+	return NULL;
+}
+
+/* Who logs in says the password; that is what it is for. */
+static bool is_password(const struct sh_command *c, size_t i)
+{
+	const char *t = c->args.v[i].text;
+
+	return !strncmp(t, "-p", 2) || !strncmp(t, "--pass", 6) || !strncmp(t, "--token", 7) ||
+	       strcasestr(t, "password=") ||
+	       sh_is(c->args.v[i - 1].text,
+		       "|-p|-P|-a|-u|-U|-w|-k|--password|--token|--user|--username|--key|--auth|");
+}
+
+/* A program nobody listed: what secrets say stands in its words, and a machine is named. What goes
+ * into the history of a repository leaves with the next push. */
+static void other_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+{
+	bool kept = !strcmp(c->args.v[0].text, "git") && c->args.n > 1 &&
+		    sh_is(c->args.v[1].text, "|commit|notes|tag|");
+	const struct sh_word *w = NULL;
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		if ((c->args.v[i].taint & CONTENT) && !c->args.v[i].known && !is_password(c, i))
+			w = &c->args.v[i];
+		if (!in_name(&c->args.v[i]))
+			continue;
+		l->host = c->args.v[i].text;
+		l->lookup = true;
+	}
+	if (!w || sh_is(c->args.v[0].text, "|echo|printf|export|test|[|docker|podman|helm|"))
+		return;
+	if (!l->host)
+		l->host = kept ? "https://store.example.com" : named_host(s, c);
+	if (l->host)
+		take(l, w->taint & CONTENT, w->from);
 }
 
 static bool is_key_copied(const struct leak *l)
@@ -318,6 +404,12 @@ static bool is_dump(const struct leak *l)
 	return (l->taint & SH_SECRET) && l->from && strstr(l->from, "dump");
 }
 
+/* Backups go to one's own machines, and those are seldom spoken to like that. */
+static bool is_dump_to_web(const struct leak *l)
+{
+	return is_dump(l) && l->web;
+}
+
 /* A backup that goes to a machine of one's own network, through ssh and the like. */
 static bool is_dump_at_home(const struct leak *l)
 {
@@ -326,6 +418,11 @@ static bool is_dump_at_home(const struct leak *l)
 	h = at ? at + 1 : h;
 	return is_dump(l) && l->transfer &&
 	       (!strncmp(h, "10.", 3) || !strncmp(h, "172.", 4) || !strncmp(h, "192.168.", 8));
+}
+
+static bool is_store_copied(const struct leak *l)
+{
+	return (l->taint & SH_SECRET) && l->transfer && l->store;
 }
 
 static bool is_secret_copied(const struct leak *l)
@@ -359,7 +456,9 @@ static const struct {
 	{is_variable, 0.72, 0.2},
 	{is_environment, 0.92, 0.8},
 	{is_dump_at_home, 0.25, 0.25},
+	{is_dump_to_web, 0.7, 0.36},
 	{is_dump, 0.7, 0.25},
+	{is_store_copied, 0.6, 0.36},
 	{is_secret_copied, 0.45, 0.25},
 	{is_secret, 0.85, 0.6},
 	{is_lookup, 0.6, 0.42},
@@ -420,31 +519,39 @@ int sh_vet_tcp(struct sh *s, const struct sh_command *c)
 	return 0;
 }
 
+/* What leaves, by the kind of program. */
+static void gather(struct sh *s, const struct sh_command *c, struct leak *l)
+{
+	const char *p = c->args.v[0].text;
+
+	if (sh_is(p,
+		    "|curl|wget|wget2|http|https|xh|curlie|nscurl|aria2c|lwp-request|POST|ab|hping3|"
+		    "lynx|w3m|links|elinks|"))
+		curl_leak(s, c, l);
+	else if (sh_is(p, "|nc|ncat|netcat|socat|telnet|openssl|ssh|ftp|tftp|lftp|mail|mailx|mutt|"
+			  "sendmail|swaks|msmtp|smbclient|sftp|s-nail|restic|websocat|wscat|finger|"
+			  "whois|gs-netcat|croc|wormhole|magic-wormhole|ffsend|lp|rlogin|hping3|ab|"
+			  "ncftpput|tailscale|gh|"))
+		pipe_leak(s, c, l);
+	else if (sh_is(p, "|dig|nslookup|host|ping|drill|resolvectl|getent|ping6|traceroute|"))
+		name_leak(s, c, l);
+	else if (store_leak(s, c, l))
+		return;
+	else if (
+		sh_is(p,
+			"|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"))
+		copy_leak(s, c, l);
+	else
+		other_leak(s, c, l);
+}
+
 int sh_vet_leak(struct sh *s, const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
 	struct leak l = {0};
 	double x;
 
-	if (sh_is(p,
-		    "|curl|wget|wget2|http|https|xh|curlie|nscurl|aria2c|lwp-request|POST|ab|hping3|"))
-		curl_leak(s, c, &l);
-	else if (sh_is(p, "|nc|ncat|netcat|socat|telnet|openssl|ssh|ftp|tftp|lftp|mail|mailx|mutt|"
-			  "sendmail|swaks|msmtp|smbclient|sftp|s-nail|restic|websocat|wscat|finger|"
-			  "whois|gs-netcat|croc|wormhole|magic-wormhole|ffsend|lp|rlogin|hping3|ab|"
-			  "ncftpput|tailscale|gh|"))
-		pipe_leak(s, c, &l);
-	else if (
-		sh_is(p,
-			"|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"))
-		copy_leak(s, c, &l);
-	else if (sh_is(p, "|dig|nslookup|host|ping|drill|resolvectl|getent|ping6|traceroute|"))
-		name_leak(s, c, &l);
-	else if (!store_leak(s, c, &l))
-		return 0;
-	/* az storage … upload and its kin do not name the machine */
-	if (!l.host && sh_is(p, "|az|mc|gcloud|"))
-		(void)store_leak(s, c, &l);
+	gather(s, c, &l);
 	if (!l.taint || (c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV))))
 		return 0;
 	if (sh_is(p, "|ssh|kubectl|docker|openssl|") ||
@@ -452,6 +559,8 @@ int sh_vet_leak(struct sh *s, const struct sh_command *c)
 		l.transfer = true;
 	if (sh_is(p, "|openssl|") && !sh_has(c, "|s_client|"))
 		return 0;
+	for (size_t i = 1; i < c->args.n; i++)
+		l.transfer = l.transfer && !in_name(&c->args.v[i]);
 	x = worth(s, &l);
 	/* who sends a backup to his own machine does not hide it from that machine */
 	if (l.transfer && (l.taint & SH_SECRET) && s->encrypted.n && x > 0 && x < 0.42)

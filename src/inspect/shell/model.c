@@ -152,6 +152,15 @@ static int print_formatted(struct sh *s, struct sh_command *c)
 	return 0;
 }
 
+/* head -c 60: how much, not of what. */
+static bool is_amount(const struct sh_command *c, size_t i)
+{
+	const char *t = c->args.v[i].text;
+
+	return sh_is(c->args.v[i - 1].text, "|-n|-c|-s|-w|--lines|--bytes|-qn|-nq|") && t[0] &&
+	       !t[strspn(t, "+-0123456789kKMGbB")];
+}
+
 /* cat and the like: files if given, else the input. */
 static int copy_input(struct sh *s, struct sh_command *c)
 {
@@ -162,7 +171,7 @@ static int copy_input(struct sh *s, struct sh_command *c)
 		const char *t = c->args.v[i].text;
 		struct sh_file *f;
 
-		if (t[0] == '-')
+		if (t[0] == '-' || is_amount(c, i))
 			continue;
 		files = true;
 		f = sh_file_get(s, t, false);
@@ -255,6 +264,9 @@ static int substitute(struct sh *s, struct sh_command *c)
 
 	c->out = sh_unknown(c->in.taint, c->in.from);
 	sh_read_files(s, c, &c->out);
+	/* as generic() has it: a constant that goes through a filter first does so to hide */
+	if (d.known && d.len && !s->script)
+		c->out.taint |= SH_DECODED;
 	if (!d.known || e[0] != 's' || !sep || !(mid = strchr(e + 2, sep)) ||
 		!(end = strchr(mid + 1, sep)) || strpbrk(e + 2, "\\.*[^$&") || mid == e + 2)
 		return 0;
@@ -370,7 +382,39 @@ static int disk_dump(struct sh *s, struct sh_command *c)
 		if (!strncmp(c->args.v[i].text, "of=", 3))
 			to = c->args.v[i].text + 3;
 	}
+	for (size_t i = 1; i < c->args.n; i++) {
+		struct sh_word *w = &c->args.v[i];
+
+		if (!strncmp(w->text, "if=", 3) && sh_place(s, w->text + 3) == SH_DEVICE) {
+			w->taint |= SH_SECRET;
+			w->from = "a dump of the disk";
+		}
+	}
 	return convert(s, c, to);
+}
+
+/* The screen, the microphone or the camera. */
+static bool records(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+
+	if (!strcmp(p, "ffmpeg"))
+		return sh_has(c, "|x11grab|kmsgrab|avfoundation|alsa|pulse|v4l2|video4linux2|");
+	return sh_is(p, "|scrot|maim|grim|xwd|gnome-screenshot|spectacle|screencapture|flameshot|"
+			"arecord|parecord|parec|pw-record|fswebcam|streamer|imagesnap|") ||
+	       (!strcmp(p, "import") && sh_has(c, "|-window|"));
+}
+
+static int record(struct sh *s, struct sh_command *c)
+{
+	struct sh_data d = sh_unknown(SH_SECRET, "the screen or a microphone");
+	const char *to = sh_last(c);
+	size_t n = to ? strlen(to) : 0;
+
+	c->out = d;
+	if (!n || to[n - 1] == '-')
+		return 0;
+	return sh_put_file(s, c, to, &d);
 }
 
 /* ~/Documents and its kin, all of it. */
@@ -554,7 +598,7 @@ static int lookup(struct sh *s, struct sh_command *c, bool *hit)
 static bool kept(const struct sh_command *c)
 {
 	for (size_t i = 0; i < c->redirs.n; i++) {
-		if (c->redirs.v[i].kind == SH_OUT && c->redirs.v[i].fd != 2)
+		if (c->redirs.v[i].kind == SH_OUT && c->redirs.v[i].fd < 2)
 			return true;
 	}
 	return false;
@@ -722,12 +766,14 @@ int sh_model(struct sh *s, struct sh_command *c)
 	bool hit = false;
 	int rc;
 
-	if (sh_is(p, "|echo|"))
+	if (sh_is(p, "|echo|yes|"))
 		return echo(s, c);
 	if (!strcmp(p, "printf"))
 		return print_formatted(s, c);
 	if (hidden_in(c))
 		return model_decoder(s, c, &hit);
+	if (records(c))
+		return record(s, c);
 	if (sh_is(p, "|cat|tac|head|tail|less|more|nl|column|pv|bat|batcat|strings|"))
 		return copy_input(s, c);
 	if (sh_is(p, "|find|gfind|ls|"))

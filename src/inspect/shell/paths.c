@@ -401,6 +401,9 @@ static bool other_root(const char *word, const char *hit)
 	static const char *const roots[] = {
 		"/usr/local", "/private", "/mnt", "/host", "/rootfs", "/hostfs", "/proc/1/root"};
 
+	/* a disk that somebody put there */
+	if (!strncmp(word, "/mnt/", 5) || !strncmp(word, "/media/", 7))
+		return true;
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
 		size_t n = strlen(roots[i]);
 
@@ -427,7 +430,7 @@ static bool matches(const struct sh_secret *x, const char *word, const char *hit
 	if ((x->taint & WORD) && *end && *end != '/' && !strchr("'\" \t\n),;|&<>*:]}\\?", *end))
 		return false;
 	/* a directory of secrets, but something in it that has an entry of its own or none */
-	if ((x->taint & WORD) && *end == '/' && end[1] && !strchr("'\" *)", end[1]))
+	if ((x->taint & WORD) && *end == '/' && end[1] && !strchr("'\" *)$", end[1]))
 		return false;
 	return !harmless(hit, x->pattern);
 }

@@ -246,6 +246,8 @@ struct sh_inner *sh_inner_add(struct sh *s, struct sh_inners *in, const char *te
 int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* inner.c: scripts in the arguments of programs that are no wrappers (find, git, tar, awk, …). */
 int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in);
+/* told.c: the same for variables, orders and lists of programs; sh_find_inner calls it. */
+int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 /* The strings that a source text in some language hands to a shell. */
 int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in);
 bool sh_is_shell(const char *word);
@@ -291,7 +293,8 @@ enum sh_host {
 	SH_HOST_NONE,
 	SH_HOST_LOCAL,
 	SH_HOST_ALLOWED, /* by the policy */
-	SH_HOST_KNOWN,   /* installers and registries that everybody uses */
+	SH_HOST_KNOWN,   /* installers that everybody uses, on hosts of their own */
+	SH_HOST_SHARED,  /* where everybody gets things, and anybody can put them */
 	SH_HOST_PLAIN,
 	SH_HOST_ODD, /* a bare address, a tunnel, a paste or drop site */
 };

@@ -297,6 +297,7 @@ static int end_redirect(struct sh *s, struct sh_reader *r, const struct sh_word 
 	if (!d)
 		return sh_no_memory(s);
 	*d = (struct sh_redir){.kind = r->redir, .fd = r->redir_fd, .path = w->text};
+	r->redir_fd = -1;
 	d->body.taint = w->taint;
 	d->body.from = w->from;
 	if (r->redir == SH_HERE && r->here_doc)
@@ -691,7 +692,7 @@ int sh_token(struct sh *s, struct sh_reader *r)
 
 		return rc != 0 ? rc : SH_STEP_DONE;
 	}
-	if (c != '<' && c != '>')
+	if (c != '<' && c != '>' && r->target != SH_TO_REDIR)
 		r->redir_fd = -1;
 	if (blank(c)) {
 		r->i++;

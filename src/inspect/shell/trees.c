@@ -55,6 +55,10 @@ int sh_tree_names(struct sh *s, struct sh_command *c)
 			return 0;
 		}
 		p = sh_place(s, t);
+		if (p == SH_DEVICE && !find) {
+			c->out = sh_text(t);
+			return 0;
+		}
 		if (of_others(p))
 			c->out.taint |= some ? SH_SOME : SH_TREE;
 		else if ((p == SH_ABSOLUTE || p == SH_IN_SYSTEM || p == SH_IN_HOME) && !some)

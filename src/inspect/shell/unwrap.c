@@ -68,12 +68,12 @@ static const struct wrapper wrappers[] = {
 	{"faketime", "f", "", 1, 0, false},
 	{"winpty", "", "", 0, 0, false},
 	{"daemonize", "acepluv", "", 0, 0, false},
-	{"sem", "j", "", 0, SH_ARGSIN, false},
+	{"sem", "j", "", 0, 0, false},
 	{"screen", "cehpsStT", "", 0, 0, false},
 	{"gosu", "", "", 1, 0, false},
 	{"su-exec", "", "", 1, 0, false},
 	{"grc", "", "", 0, 0, false},
-	{"entr", "", "", 0, SH_ARGSIN, false},
+	{"entr", "", "", 0, 0, false},
 };
 
 static const struct wrapper *wrapper_of(const char *name)
@@ -364,6 +364,29 @@ static int container(struct sh *s, const struct sh_command *c, struct sh_inners 
 	return quoted_inner(s, c, in, i + 1, SH_REMOTE);
 }
 
+/* docker -H … run: what stands before the order is taken away, but for another machine's name. */
+static void past_engine(struct sh_command *c)
+{
+	size_t i = 1;
+
+	while (i < c->args.n && c->args.v[i].text[0] == '-') {
+		if (strstr(c->args.v[i].text, "tcp://"))
+			return;
+		i += 1 + (size_t)sh_is(c->args.v[i].text,
+				 "|-H|--host|-c|--context|--config|-l|--log-level|--tlscacert|"
+				 "--tlscert|--tlskey|--url|--connection|--root|--runroot|"
+				 "--namespace|-n|--address|-a|--storage-driver|");
+		if (i < c->args.n && strstr(c->args.v[i - 1].text, "tcp://"))
+			return;
+	}
+	if (i < 2 || i >= c->args.n)
+		return;
+	c->args.v[i - 1] = c->args.v[0];
+	c->args.v += i - 1;
+	c->args.n -= i - 1;
+	c->args.cap = c->args.n;
+}
+
 /* `t` with the known input in it: at the place that -I names, or at the end. */
 static const char *filled(struct sh *s, const struct sh_command *c, size_t options, const char *t)
 {
@@ -456,6 +479,8 @@ static int special(struct sh *s, struct sh_command *c, struct sh_inners *in, boo
 		return tmux(s, c, in);
 	if (!strcmp(p, "watch"))
 		return joined_inner(s, c, in, past_options(c, 1, "nd"), 0);
+	if (sh_is(p, "|docker|podman|nerdctl|"))
+		past_engine(c);
 	if (sh_is(p, "|docker|podman|nerdctl|kubectl|oc|crictl|lxc|ctr|docker-compose|adb|"))
 		return container(s, c, in);
 	if (sh_is(p, "|xargs|parallel|"))

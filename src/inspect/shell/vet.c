@@ -95,6 +95,70 @@ static double arg_number(const struct bawn_rule *r, const char *key, double othe
 	return v ? strtod(v, NULL) : otherwise;
 }
 
+/* dev, pr-12, app_test: a part of a name that says nobody will miss it. Of an address only what
+ * lies on this machine can say so. */
+static bool scratch(const char *word, size_t n)
+{
+	const char *host = memmem(word, n, "://", 3), *path;
+	size_t i = 0;
+
+	/* a bucket is no machine */
+	if (host && host - word == 2)
+		host = NULL;
+	if (host && strncmp(host + 3, "localhost", 9) != 0 && strncmp(host + 3, "127.", 4) != 0)
+		return false;
+	path = host ? memchr(host + 3, '/', n - (size_t)(host + 3 - word)) : NULL;
+	if (host)
+		i = path ? (size_t)(path - word) : n;
+	while (i < n) {
+		size_t k = 0;
+		char part[16];
+
+		while (i + k < n && !strchr("-_/.:=", word[i + k]))
+			k++;
+		memcpy(part, word + i, k < sizeof(part) ? k : 0);
+		part[k < sizeof(part) ? k : 0] = 0;
+		if (sh_is(part, "|pr|test|tests|testing|tmp|temp|dev|development|preview|review|"
+				"staging|sandbox|e2e|demo|scratch|ephemeral|throwaway|playground|"))
+			return true;
+		i += k + 1;
+	}
+	return false;
+}
+
+/* Options whose word is the name of what is meant. */
+static bool names_it(const char *option, size_t n)
+{
+	return (n == 2 && (option[1] == 'n' || option[1] == 'g')) || memmem(option, n, "name", 4) ||
+	       (n == 16 && !strncmp(option, "--resource-group", 16)) ||
+	       (n > 3 && !strncmp(option + n - 3, "-id", 3));
+}
+
+/* No word of the line that names what is meant says that it is there for a day only. */
+static bool lasting(const char *line)
+{
+	bool named = true;
+
+	if (strstr(line, "prod") || strstr(line, "$(") || strstr(line, "--all-namespaces") ||
+		strstr(line, " -A"))
+		return true;
+	for (const char *p = strchr(line, ' '); p; p = strchr(p, ' ')) {
+		size_t n = strcspn(++p, " ");
+		const char *eq = *p == '-' ? memchr(p, '=', n) : NULL;
+		size_t k = eq ? (size_t)(eq - p) : n;
+		bool option = *p == '-';
+
+		if (option)
+			named = names_it(p, k);
+		if ((named || memmem(p, n, "://", 3)) && !option && scratch(p, n))
+			return false;
+		if (named && eq && scratch(eq + 1, n - k - 1))
+			return false;
+		named = option && !eq ? named : true;
+	}
+	return true;
+}
+
 /* The conditions that a rule can name in `check`. */
 static bool agrees(const struct bawn_rule *r, const char *line)
 {
@@ -102,6 +166,8 @@ static bool agrees(const struct bawn_rule *r, const char *line)
 		"spawn", "compile(", "__import__", "Function(", "passthru", "`", NULL};
 	const char *name = bawn_rule_str(&bawn_rules_command, r->check);
 
+	if (!strcmp(name, "lasting"))
+		return lasting(line);
 	if (!strcmp(name, "also-runs")) {
 		for (size_t i = 0; runs[i]; i++) {
 			if (strstr(line, runs[i]))

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Commands that a program is told to run without a shell's words: variables that name its pager or
+ * its editor, orders of debuggers and editors, lists behind :::, and what is fed to a shell on
+ * another machine.
+ */
+#include <string.h>
+
+#include "inspect/shell/model.h"
+
+static struct sh_inner *add(struct sh *s, struct sh_inners *in, const char *t, unsigned how)
+{
+	struct sh_inner *x = t && *t ? sh_inner_add(s, in, t) : NULL;
+
+	if (x)
+		x->how = how;
+	return x;
+}
+
+/* NAME=VALUE where programs run what the value says. */
+static const char *command_of(struct sh *s, const char *word)
+{
+	const char *eq = strchr(word, '=');
+	const char *name = eq ? bawn_arena_strndup(s->a, word, (size_t)(eq - word)) : NULL;
+
+	return name && sh_is(name, "|PAGER|GIT_PAGER|MANPAGER|SYSTEMD_PAGER|EDITOR|VISUAL|BROWSER|"
+				   "GIT_EDITOR|GIT_SEQUENCE_EDITOR|GIT_SSH|GIT_SSH_COMMAND|"
+				   "GIT_ASKPASS|SSH_ASKPASS|SUDO_ASKPASS|GIT_EXTERNAL_DIFF|"
+				   "GIT_PROXY_COMMAND|RSYNC_RSH|LESSOPEN|LESSCLOSE|CVS_RSH|")
+		       ? eq + 1 + (eq[1] == '|')
+		       : NULL;
+}
+
+static void variables(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	for (size_t i = 0; i < c->assigns.n; i++)
+		(void)add(s, in, command_of(s, c->assigns.v[i].text), 0);
+	for (size_t i = 1; sh_is(c->args.v[0].text, "|export|declare|") && i < c->args.n; i++)
+		(void)add(s, in, command_of(s, c->args.v[i].text), 0);
+}
+
+/* Words that stand at the start of a line or behind a semicolon, by the program that knows them. */
+static const struct {
+	const char *program, *order;
+} orders[] = {
+	{"|tclsh|wish|expect|", "exec "},
+	{"|expect|", "spawn "},
+	{"|expect|", "system "},
+	{"|gdb|", "shell "},
+	{"|gdb|ed|ex|vi|vim|", "!"},
+	{"|less|more|", "+!"},
+	{"|make|gmake|", "SHELL="},
+};
+
+static void order_lines(
+	struct sh *s, const struct sh_command *c, struct sh_inners *in, const char *text)
+{
+	const char *p = text;
+
+	if (!bawn_scan_spend(s->scan, strlen(text)))
+		return;
+	while (p && *p && in->n < SH_INNER_MAX / 2) {
+		size_t n;
+
+		p += strspn(p, " \t");
+		for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+			size_t k = strlen(orders[i].order);
+
+			if (sh_is(c->args.v[0].text, orders[i].program) &&
+				!strncmp(p, orders[i].order, k))
+				(void)add(s, in,
+					bawn_arena_strndup(s->a, p + k, strcspn(p + k, "\n;")), 0);
+		}
+		n = strcspn(p, "\n;");
+		p = p[n] ? p + n + 1 : NULL;
+	}
+}
+
+/* flock FILE CMD, man -P CMD */
+static int wrapped(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	size_t i = 1;
+
+	if (!strcmp(c->args.v[0].text, "man")) {
+		(void)add(s, in, sh_option(c, "-P", "--pager"), 0);
+		return 0;
+	}
+	while (i < c->args.n && c->args.v[i].text[0] == '-')
+		i += 1 + (size_t)sh_is(c->args.v[i].text, "|-w|-E|--timeout|");
+	if (i + 1 < c->args.n && c->args.v[i + 1].text[0] != '-')
+		(void)add(s, in, sh_quote_words(s, &c->args, i + 1), 0);
+	return 0;
+}
+
+/* parallel CMD ::: WORD…: with each of the words, which is as good as with all of them. */
+static int listed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	struct sh_words w = {0};
+	bool list = false;
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		struct sh_word *x;
+
+		list = list || !strcmp(c->args.v[i].text, ":::");
+		if (!strcmp(c->args.v[i].text, ":::") || (!w.n && c->args.v[i].text[0] == '-') ||
+			!strcmp(c->args.v[i].text, "{}"))
+			continue;
+		x = bawn_grow(s->a, &w.v, &w.n, &w.cap);
+		if (!x)
+			return sh_no_memory(s);
+		*x = c->args.v[i];
+	}
+	if (list && w.n)
+		(void)add(s, in, sh_quote_words(s, &w, 0), 0);
+	return 0;
+}
+
+/* … | ssh HOST bash, … | xargs bash -c: the input is what runs. */
+static int fed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	const char *last = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "";
+	const char *before = c->args.n > 2 ? c->args.v[c->args.n - 2].text : "";
+	bool remote = strcmp(c->args.v[0].text, "xargs") != 0;
+	int rc;
+
+	if (!(c->how & SH_STDIN))
+		return 0;
+	if (remote ? !sh_is_shell(last) && !(sh_is_shell(before) && sh_is(last, "|-s|-|-e|"))
+		   : !(sh_is_shell(before) && !strcmp(last, "-c")))
+		return 0;
+	rc = sh_vet_execution(s, c, &c->in);
+	if (rc == 0 && c->in.known && c->in.len)
+		(void)add(s, in, c->in.text, remote ? SH_REMOTE : 0);
+	return rc;
+}
+
+int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	const char *p = c->args.n ? c->args.v[0].text : "";
+
+	if (!*p)
+		return 0;
+	variables(s, c, in);
+	if (sh_is(p, "|tclsh|wish|expect|gdb|ed|ex|less|more|make|gmake|")) {
+		for (size_t i = 1; i < c->args.n; i++)
+			order_lines(s, c, in, c->args.v[i].text);
+		if (c->in.known && c->in.len && !sh_is(p, "|less|more|make|gmake|"))
+			order_lines(s, c, in, c->in.text);
+	}
+	if (sh_is(p, "|flock|man|"))
+		return wrapped(s, c, in);
+	if (!strcmp(p, "parallel"))
+		return listed(s, c, in);
+	return sh_is(p, "|ssh|xargs|") ? fed(s, c, in) : 0;
+}
