@@ -155,14 +155,16 @@ static uint64_t together(const uint64_t *m, size_t n, uint64_t all)
 	return r;
 }
 
-uint64_t inject_meaning(const struct inject_word *w, size_t n)
+uint64_t inject_meaning(struct inject_word *w, size_t n)
 {
 	INJECT_RAW uint64_t m[INJECT_WORDS_MAX];
 	uint64_t all = 0;
 
 	of_words(w, n, m);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		w[i].means = m[i];
 		all |= m[i];
+	}
 	return all | together(m, n, all);
 }
 
@@ -197,6 +199,7 @@ void inject_meanings(const struct inject_sentences *all, size_t i, const struct 
 		put(out, FEATURE_MEANS + (unsigned)__builtin_ctzll(left));
 	for (uint64_t left = next; left; left &= left - 1)
 		put(out, FEATURE_MEANS_NEAR + (unsigned)__builtin_ctzll(left));
-	of_words(w, n, m);
+	for (size_t k = 0; k < n; k++)
+		m[k] = w[k].means;
 	pairs(m, n, out);
 }
