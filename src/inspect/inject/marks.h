@@ -53,7 +53,7 @@ struct inject_bytes {
 	uint64_t dot;
 	uint64_t inner; /* only between two of a word */
 	uint64_t paren; /* opening */
-	uint64_t colon, slash;
+	uint64_t colon, slash, plus;
 	uint64_t clause, stop;
 };
 
@@ -66,8 +66,9 @@ struct inject_marks {
 	bool fast;                        /* INJECT_AVX2 works here */
 	struct inject_bytes ahead;        /* of the block that comes next */
 	uint64_t word, in, lower, single; /* of the last byte */
+	uint64_t plus;
 	uint64_t clause, begins, foreign; /* carried along */
-	uint64_t has[6];
+	uint64_t has[7];
 };
 void inject_marks_begin(struct inject_marks *m, const struct inject_text *t);
 /* The next blocks. False when there are none. */
