@@ -14,6 +14,7 @@
 
 #define NUMBERS_LEAST  12 /* in a sentence */
 #define NUMBERS_PROBE  10 /* that have to stand for letters before the rest is looked at */
+#define DIGITS_LEAST   8  /* in these: no letter is spelled by letters alone, see spells() */
 #define SHIFT_WORDS    6
 #define SHIFT_LETTERS  400 /* of a sentence that are looked at */
 #define SHIFT_KNOWN    3   /* of four words, so many have to be known behind the shift */
@@ -257,6 +258,14 @@ static bool reads(const char *p, size_t n, unsigned by)
 	return often >= 1 && known * 4 >= words * SHIFT_KNOWN - words && known >= 4;
 }
 
+/* Whether a mask has more than n bits. */
+static inline bool more_bits(uint64_t bits, unsigned n)
+{
+	for (; bits && n; n--)
+		bits &= bits - 1;
+	return bits;
+}
+
 /* What letters that were moved may happen to be. */
 #define BY_CHANCE ((uint64_t)1 << LEX_TARGET | (uint64_t)1 << LEX_IDENT | (uint64_t)1 << LEX_URLISH)
 
@@ -266,8 +275,7 @@ static bool odd_prose(const struct inject_text *t, const struct inject_sentence 
 	const char *p = t->text;
 	size_t letters = 0, n = s->end - s->start;
 
-	if (s->n_words < SHIFT_WORDS || s->foreign ||
-		__builtin_popcountll(s->classes & ~BY_CHANCE) > 2)
+	if (s->n_words < SHIFT_WORDS || s->foreign || more_bits(s->classes & ~BY_CHANCE, 2))
 		return false;
 	for (size_t i = s->start; i < s->end; i++) {
 		if (!is(p[i], B_LETTER | B_PROSE))
@@ -293,8 +301,8 @@ size_t inject_shifted(const char *p, size_t n, char *out)
 	return 0;
 }
 
-static int add_hint(struct bawn_arena *a, struct inject_sentences *all,
-	const struct inject_sentence *s, enum inject_hint_kind kind)
+static int add_hint(struct bawn_arena *a, struct inject_sentences *all, size_t start, size_t end,
+	enum inject_hint_kind kind)
 {
 	struct inject_hint *h;
 
@@ -303,8 +311,23 @@ static int add_hint(struct bawn_arena *a, struct inject_sentences *all,
 	h = bawn_grow(a, &all->hints, &all->n_hints, &all->cap_hints);
 	if (!h)
 		return -ENOMEM;
-	*h = (struct inject_hint){.start = s->start, .end = s->end, .kind = kind};
+	*h = (struct inject_hint){.start = (uint32_t)start, .end = (uint32_t)end, .kind = kind};
 	return 0;
+}
+
+/* How many digits there are, eight bytes at a time; up to seven behind them are looked at, too. */
+static size_t count_digits(const char *p, size_t n)
+{
+	uint64_t high = 0x8080808080808080u, x;
+	size_t digits = 0;
+
+	for (size_t i = 0; i < n; i += 8) {
+		memcpy(&x, p + i, 8);
+		x ^= 0x3030303030303030u; /* a digit is less than ten now */
+		x = ~((x & ~high) + 0x7676767676767676u) & ~x & high;
+		digits += (x >> 7) * 0x0101010101010101u >> 56;
+	}
+	return digits;
 }
 
 /* Where the first numbers of a sentence start that spell something; its end when none do. */
@@ -315,7 +338,8 @@ static size_t numbers_start(const struct inject_text *t, const struct inject_sen
 	unsigned tries = 0;
 
 	if (s->n_words < NUMBERS_LEAST || s->end - s->start > NUMBER_LONG * (uint32_t)s->n_words ||
-		__builtin_popcountll(s->classes) > NUMBER_CLASSES)
+		more_bits(s->classes, NUMBER_CLASSES) ||
+		count_digits(p + s->start, s->end - s->start) < DIGITS_LEAST)
 		return s->end;
 	for (size_t i = s->start; i < s->end && tries < STARTS; i++) {
 		if (!is(p[i], B_ALNUM) || (i > s->start && is(p[i - 1], B_ALNUM)))
@@ -330,14 +354,14 @@ static size_t numbers_start(const struct inject_text *t, const struct inject_sen
 int inject_ciphers(struct bawn_arena *a, const struct inject_text *t, struct inject_sentences *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
-		struct inject_sentence s = all->v[i];
+		const struct inject_sentence *s = &all->v[i];
+		size_t start = numbers_start(t, s);
 		int r = 0;
 
-		s.start = (uint32_t)numbers_start(t, &all->v[i]);
-		if (s.start < s.end)
-			r = add_hint(a, all, &s, HINT_NUMBERS);
-		else if (odd_prose(t, &all->v[i]))
-			r = add_hint(a, all, &all->v[i], HINT_SHIFTED);
+		if (start < s->end)
+			r = add_hint(a, all, start, s->end, HINT_NUMBERS);
+		else if (odd_prose(t, s))
+			r = add_hint(a, all, s->start, s->end, HINT_SHIFTED);
 		if (r < 0)
 			return r;
 	}

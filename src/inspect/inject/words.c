@@ -19,7 +19,7 @@
 #define SPACED_RUN     7   /* single letters in a row */
 #define SPACED_GAP     10u /* the next one, with marks before it, has to start within */
 #define SENTENCE_WORDS 100
-#define SENTENCE_BYTES 48 /* most texts have fewer sentences */
+#define SENTENCE_BYTES 24 /* most texts have fewer sentences */
 #define BIT(class)     ((uint64_t)1 << (class))
 #define LEET_CLASSES   (BIT(LEX_OVERRIDE) | BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_SECRET))
 #define ACTIONS                                                                               \
@@ -180,7 +180,7 @@ static bool is_target(const char *p, size_t n, const char *end, unsigned flags, 
 		return false;
 	dot = memrchr(p, '.', n); /* there is one */
 	return is_domain(dot, n - (size_t)(dot - p), hyphen || *q == '/') ||
-	       (n > 4 && !strncasecmp(p, "www.", 4));
+	       (n > 4 && (*p | 0x20) == 'w' && !strncasecmp(p, "www.", 4));
 }
 
 /* A capital behind a small letter. */
