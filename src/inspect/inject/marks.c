@@ -245,6 +245,16 @@ INJECT_AVX2 static inline void look2(const char *p, struct inject_bytes *r)
 	}
 }
 
+size_t inject_word_part(const char *p)
+{
+	__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+	__m128i letter = in_range(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 'z');
+	/* those of other scripts have the highest bit themselves */
+	__m128i word = or3(_mm_or_si128(letter, v), in_range(v, '0', '9'), is(v, '_'));
+
+	return (size_t)__builtin_ctz(~(unsigned)_mm_movemask_epi8(word));
+}
+
 static inline __m128i masked(__m128i v, unsigned bit)
 {
 	return _mm_and_si128(v, _mm_set1_epi8((char)bit));
@@ -296,6 +306,15 @@ static inline void look(const char *p, struct inject_bytes *r)
 		r->clause |= (uint64_t)inject_clause[c] << i;
 		r->stop |= (uint64_t)(stops[c] != 0) << i;
 	}
+}
+
+size_t inject_word_part(const char *p)
+{
+	size_t n = 0;
+
+	while (n < 16 && inject_kind[(unsigned char)p[n]] & C_STARTS)
+		n++;
+	return n;
 }
 
 unsigned inject_kinds(const char *p, size_t n)

@@ -25,6 +25,9 @@ extern const unsigned char inject_kind[256];
 /* All C_* that occur in n bytes. Reads up to 15 bytes behind them. */
 unsigned inject_kinds(const char *p, size_t n);
 
+/* How many bytes from p on, up to sixteen, can be anywhere in a word. Reads all sixteen. */
+size_t inject_word_part(const char *p);
+
 /* Whether a clause may start behind such a byte between words. */
 extern const bool inject_clause[256];
 

@@ -271,11 +271,17 @@ static void any_word(const char *text, size_t len, struct context *x, struct inj
 static size_t word_end(const char *text, size_t at, size_t len)
 {
 	for (at++; at < len; at++) {
-		unsigned k = inject_kind[(unsigned char)text[at]];
+		size_t n = inject_word_part(text + at);
 
-		if (!(k & C_STARTS) &&
-			(!(k & C_INNER) || at + 1 >= len ||
-				!(inject_kind[(unsigned char)text[at + 1]] & C_STARTS)))
+		at += n;
+		if (at >= len)
+			return len;
+		if (n == 16) {
+			at--;
+			continue;
+		}
+		if (!(inject_kind[(unsigned char)text[at]] & C_INNER) || at + 1 >= len ||
+			!(inject_kind[(unsigned char)text[at + 1]] & C_STARTS))
 			break;
 	}
 	return at;
