@@ -329,7 +329,7 @@ struct finder {
 	uint16_t phrases[32 * INJECT_BLOCKS + 2]; /* words behind one that may start a phrase */
 	struct run run, runs[RUNS_MAX];           /* the last one, and those before M_SPACED */
 	size_t taken;                             /* of `runs` */
-	uint32_t shorts;                          /* words of up to two letters up to here */
+	uint32_t shorts;                          /* words that may be of a run, up to here */
 	struct found last;                        /* of the blocks before */
 	bool inside;    /* a word has begun in blocks before, at edges[0] */
 	uint32_t marks; /* of it */
@@ -428,12 +428,14 @@ static inline __attribute__((always_inline)) void find_words(
 
 	for (size_t i = 0; i < f->n; i++) {
 		uint32_t start = f->edges[2 * i], end = f->edges[2 * i + 1], n = end - start;
+		uint32_t single;
 
 		f->v[i].start = start;
 		f->v[i].end = end;
 		f->v[i].hash = hash_of(t->text + start, n);
 		f->v[i].marks = (n >= 2 * SPACED_RUN - 1) * M_LONG;
-		shorts = (shorts + 1) & -(uint32_t)(n <= 2);
+		single = (n == 1) | ((n == 2) & (t->text[start] == '_'));
+		shorts = (shorts + 1) & -single;
 		most = shorts > most ? shorts : most;
 	}
 	f->shorts = shorts;
