@@ -5,10 +5,8 @@
  * of theirs is odd by itself. So sentences are looked at, and nearly all are done with after a few
  * bytes.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/digit.h"
 #include "inject-lexicon.h"
@@ -16,6 +14,7 @@
 
 #define NUMBERS_LEAST  12 /* in a sentence */
 #define NUMBERS_PROBE  10 /* that have to stand for letters before the rest is looked at */
+#define DIGITS_LEAST   8  /* in these: no letter is spelled by letters alone, see spells() */
 #define SHIFT_WORDS    6
 #define SHIFT_LETTERS  400 /* of a sentence that are looked at */
 #define SHIFT_KNOWN    3   /* of four words, so many have to be known behind the shift */
@@ -23,7 +22,56 @@
 #define NUMBER_CLASSES 4   /* that words among them may have */
 #define ATBASH         26
 #define STARTS         6 /* words of a sentence that numbers may start at */
-#define BETWEEN        " \t\r\n,;\\%=&#:"
+
+/* Every sentence comes by here: one look at a table tells what a byte can be. */
+#define B_LETTER  (1u << 0)
+#define B_CAPITAL (1u << 1)
+#define B_DIGIT   (1u << 2)
+#define B_HEX     (1u << 3)
+#define B_MARKS   (1u << 4) /* x or u: what follows is hexadecimal */
+#define B_BETWEEN (1u << 5) /* stands between numbers */
+#define B_PROSE   (1u << 6) /* or between words */
+#define B_ALNUM   (B_LETTER | B_DIGIT)
+static const unsigned char kinds[256] = {
+	['0' ... '9'] = B_DIGIT | B_HEX,
+	['a' ... 'f'] = B_LETTER | B_HEX,
+	['g' ... 't'] = B_LETTER,
+	['u'] = B_LETTER | B_MARKS,
+	['v' ... 'w'] = B_LETTER,
+	['x'] = B_LETTER | B_MARKS,
+	['y' ... 'z'] = B_LETTER,
+	['A' ... 'F'] = B_LETTER | B_CAPITAL | B_HEX,
+	['G' ... 'T'] = B_LETTER | B_CAPITAL,
+	['U'] = B_LETTER | B_CAPITAL | B_MARKS,
+	['V' ... 'W'] = B_LETTER | B_CAPITAL,
+	['X'] = B_LETTER | B_CAPITAL | B_MARKS,
+	['Y' ... 'Z'] = B_LETTER | B_CAPITAL,
+	[0] = B_BETWEEN | B_PROSE,
+	[' '] = B_BETWEEN | B_PROSE,
+	['\t'] = B_BETWEEN,
+	['\r'] = B_BETWEEN,
+	['\n'] = B_BETWEEN,
+	['\\'] = B_BETWEEN,
+	['%'] = B_BETWEEN,
+	['='] = B_BETWEEN,
+	['&'] = B_BETWEEN,
+	['#'] = B_BETWEEN,
+	[','] = B_BETWEEN | B_PROSE,
+	[';'] = B_BETWEEN | B_PROSE,
+	[':'] = B_BETWEEN | B_PROSE,
+	['.'] = B_PROSE,
+	['\''] = B_PROSE,
+	['!'] = B_PROSE,
+	['?'] = B_PROSE,
+	['@'] = B_PROSE,
+	['-'] = B_PROSE,
+	['/'] = B_PROSE,
+};
+
+static inline unsigned is(char c, unsigned which)
+{
+	return kinds[(unsigned char)c] & which;
+}
 
 enum base {
 	BASE_2 = 2,
@@ -44,20 +92,20 @@ struct number {
 static const char *next_number(const char *p, const char *end, struct number *r)
 {
 	*r = (struct number){0};
-	for (; p < end && strchr(BETWEEN, *p); p++)
+	for (; p < end && is(*p, B_BETWEEN); p++)
 		r->slash = *p == '\\';
 	if (end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x') {
 		r->marked = true;
 		p += 2;
-	} else if (p < end && ((*p | 0x20) == 'x' || (*p | 0x20) == 'u')) {
+	} else if (p < end && is(*p, B_MARKS)) {
 		r->marked = true;
 		p++;
 	}
 	r->digits = p;
-	while (p < end && isxdigit((unsigned char)*p))
+	while (p < end && is(*p, B_HEX))
 		p++;
 	r->len = (size_t)(p - r->digits);
-	return r->len && r->len <= 8 && !(p < end && isalnum((unsigned char)*p)) ? p : NULL;
+	return r->len && r->len <= 8 && !(p < end && is(*p, B_ALNUM)) ? p : NULL;
 }
 
 static enum base base_of(const struct number *v, size_t n)
@@ -70,7 +118,7 @@ static enum base base_of(const struct number *v, size_t n)
 		two &= v[i].len >= 7;
 		eight &= v[i].len == 3 && (!i || v[i].slash);
 		for (size_t k = 0; k < v[i].len; k++) {
-			ten &= isdigit((unsigned char)v[i].digits[k]) != 0;
+			ten &= is(v[i].digits[k], B_DIGIT) != 0;
 			two &= v[i].digits[k] == '0' || v[i].digits[k] == '1';
 		}
 	}
@@ -102,7 +150,7 @@ static bool spells(const struct number *v, size_t n, enum base base)
 
 		if (!c)
 			return false;
-		letters += isalpha((unsigned char)c) || c == ' ';
+		letters += is(c, B_LETTER) || c == ' ';
 	}
 	return letters * 10 >= n * 8;
 }
@@ -155,23 +203,32 @@ static char shifted(char c, unsigned by)
 	return (char)(first + (c - first + (int)by) % 26);
 }
 
-/* Words that most English sentences have; whether one of them stands there. */
+/* Words that most English sentences have; whether n letters are one of them. */
 static bool common(const char *w, size_t n)
 {
-	static const char words[][5] = {"the", "and", "you", "your", "this", "that", "with", "all",
+	static const char words[][4] = {"the", "and", "you", "your", "this", "that", "with", "all",
 		"not", "for", "to", "of", "in", "is", "on", "or", "any", "are"};
+	char low[4] = "";
+	uint32_t x, y;
+	bool yes = false;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (n == strlen(words[i]) && !strncasecmp(w, words[i], n))
-			return true;
-	return false;
+	if (n < 2 || n > 4)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		low[i] = (char)(w[i] | 0x20);
+	memcpy(&x, low, 4);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		memcpy(&y, words[i], 4);
+		yes |= x == y;
+	}
+	return yes;
 }
 
 /* Whether it has one of them, as it stands. */
 static bool has_common(const char *p, size_t n)
 {
 	for (size_t i = 0, k; i < n; i = k + 1) {
-		for (k = i; k < n && isalpha((unsigned char)p[k]);)
+		for (k = i; k < n && is(p[k], B_LETTER);)
 			k++;
 		if (k > i && common(p + i, k - i))
 			return true;
@@ -186,16 +243,27 @@ static bool reads(const char *p, size_t n, unsigned by)
 	size_t words = 0, known = 0, often = 0;
 
 	for (size_t i = 0, k; i < n; i = k + 1) {
-		for (k = i; k < n && isalpha((unsigned char)p[k]) && k - i < 32; k++)
+		bool is_common;
+
+		for (k = i; k < n && is(p[k], B_LETTER) && k - i < 32; k++)
 			w[k - i] = shifted(p[k], by);
 		if (k == i)
 			continue;
 		memset(w + (k - i), 0, 8);
 		words++;
-		often += common(w, k - i);
-		known += common(w, k - i) || inject_lexicon(inject_hash(w, k - i)) != 0;
+		is_common = common(w, k - i);
+		often += is_common;
+		known += is_common || inject_lexicon(inject_hash(w, k - i)) != 0;
 	}
 	return often >= 1 && known * 4 >= words * SHIFT_KNOWN - words && known >= 4;
+}
+
+/* Whether a mask has more than n bits. */
+static inline bool more_bits(uint64_t bits, unsigned n)
+{
+	for (; bits && n; n--)
+		bits &= bits - 1;
+	return bits;
 }
 
 /* What letters that were moved may happen to be. */
@@ -207,17 +275,14 @@ static bool odd_prose(const struct inject_text *t, const struct inject_sentence 
 	const char *p = t->text;
 	size_t letters = 0, n = s->end - s->start;
 
-	if (s->n_words < SHIFT_WORDS || s->foreign ||
-		__builtin_popcountll(s->classes & ~BY_CHANCE) > 2)
+	if (s->n_words < SHIFT_WORDS || s->foreign || more_bits(s->classes & ~BY_CHANCE, 2))
 		return false;
 	for (size_t i = s->start; i < s->end; i++) {
-		unsigned char c = (unsigned char)p[i];
-
-		if (!isalpha(c) && !strchr(" ,.'!?:;@-/", c))
+		if (!is(p[i], B_LETTER | B_PROSE))
 			return false;
-		if (isupper(c) && i > s->start && isalpha((unsigned char)p[i - 1]))
+		if (is(p[i], B_CAPITAL) && i > s->start && is(p[i - 1], B_LETTER))
 			return false;
-		letters += isalpha(c) != 0;
+		letters += is(p[i], B_LETTER) != 0;
 	}
 	return letters * 10 >= n * 7u && !has_common(p + s->start, n);
 }
@@ -236,8 +301,8 @@ size_t inject_shifted(const char *p, size_t n, char *out)
 	return 0;
 }
 
-static int add_hint(struct bawn_arena *a, struct inject_sentences *all,
-	const struct inject_sentence *s, enum inject_hint_kind kind)
+static int add_hint(struct bawn_arena *a, struct inject_sentences *all, size_t start, size_t end,
+	enum inject_hint_kind kind)
 {
 	struct inject_hint *h;
 
@@ -246,8 +311,23 @@ static int add_hint(struct bawn_arena *a, struct inject_sentences *all,
 	h = bawn_grow(a, &all->hints, &all->n_hints, &all->cap_hints);
 	if (!h)
 		return -ENOMEM;
-	*h = (struct inject_hint){.start = s->start, .end = s->end, .kind = kind};
+	*h = (struct inject_hint){.start = (uint32_t)start, .end = (uint32_t)end, .kind = kind};
 	return 0;
+}
+
+/* How many digits there are, eight bytes at a time; up to seven behind them are looked at, too. */
+static size_t count_digits(const char *p, size_t n)
+{
+	uint64_t high = 0x8080808080808080u, x;
+	size_t digits = 0;
+
+	for (size_t i = 0; i < n; i += 8) {
+		memcpy(&x, p + i, 8);
+		x ^= 0x3030303030303030u; /* a digit is less than ten now */
+		x = ~((x & ~high) + 0x7676767676767676u) & ~x & high;
+		digits += (x >> 7) * 0x0101010101010101u >> 56;
+	}
+	return digits;
 }
 
 /* Where the first numbers of a sentence start that spell something; its end when none do. */
@@ -258,16 +338,14 @@ static size_t numbers_start(const struct inject_text *t, const struct inject_sen
 	unsigned tries = 0;
 
 	if (s->n_words < NUMBERS_LEAST || s->end - s->start > NUMBER_LONG * (uint32_t)s->n_words ||
-		__builtin_popcountll(s->classes) > NUMBER_CLASSES)
+		more_bits(s->classes, NUMBER_CLASSES) ||
+		count_digits(p + s->start, s->end - s->start) < DIGITS_LEAST)
 		return s->end;
 	for (size_t i = s->start; i < s->end && tries < STARTS; i++) {
-		if (!isalnum((unsigned char)p[i]) ||
-			(i > s->start && isalnum((unsigned char)p[i - 1])))
+		if (!is(p[i], B_ALNUM) || (i > s->start && is(p[i - 1], B_ALNUM)))
 			continue;
 		tries++;
-		if ((isxdigit((unsigned char)p[i]) || (p[i] | 0x20) == 'x' ||
-			    (p[i] | 0x20) == 'u') &&
-			probe(p + i, p + s->end, &base))
+		if (is(p[i], B_HEX | B_MARKS) && probe(p + i, p + s->end, &base))
 			return i;
 	}
 	return s->end;
@@ -276,14 +354,14 @@ static size_t numbers_start(const struct inject_text *t, const struct inject_sen
 int inject_ciphers(struct bawn_arena *a, const struct inject_text *t, struct inject_sentences *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
-		struct inject_sentence s = all->v[i];
+		const struct inject_sentence *s = &all->v[i];
+		size_t start = numbers_start(t, s);
 		int r = 0;
 
-		s.start = (uint32_t)numbers_start(t, &all->v[i]);
-		if (s.start < s.end)
-			r = add_hint(a, all, &s, HINT_NUMBERS);
-		else if (odd_prose(t, &all->v[i]))
-			r = add_hint(a, all, &all->v[i], HINT_SHIFTED);
+		if (start < s->end)
+			r = add_hint(a, all, start, s->end, HINT_NUMBERS);
+		else if (odd_prose(t, s))
+			r = add_hint(a, all, s->start, s->end, HINT_SHIFTED);
 		if (r < 0)
 			return r;
 	}

@@ -191,15 +191,14 @@ static size_t unspace(const char *p, size_t n, char *out)
 	size_t o = 0, gap = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		bool drop = sep == ' ' ? p[i] == ' '
-				       : p[i] == sep && i && i + 1 < n && p[i + 1] != ' ' &&
-						 (i < 2 || p[i - 2] == sep || p[i - 2] == ' ');
+		bool drop = p[i] == sep;
 
+		if (drop && sep != ' ')
+			drop = i && i + 1 < n && p[i + 1] != ' ' &&
+			       (i < 2 || p[i - 2] == sep || p[i - 2] == ' ');
 		gap = drop ? gap + 1 : 0;
-		if (!drop)
-			out[o++] = p[i];
-		else if (gap == 2)
-			out[o++] = ' ';
+		out[o] = (char)(drop ? ' ' : p[i]);
+		o += !drop | (gap == 2);
 	}
 	return o;
 }

@@ -106,7 +106,7 @@ struct view {
 	const struct inject_text *t;
 	const struct inject_sentences *all;
 	const struct inject_sentence *s;
-	struct inject_word *w;
+	const struct inject_word *w;
 	size_t n, i;
 	uint64_t near, around; /* classes of neighbours */
 	uint64_t words;        /* of all words of it */
@@ -668,16 +668,14 @@ static void neighbours(struct view *v)
 }
 
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
-	unsigned place, struct inject_features *out)
+	const struct inject_word *w, size_t n, unsigned place, struct inject_features *out)
 {
-	INJECT_RAW struct inject_word words[INJECT_WORDS_MAX];
-	struct view v = {.t = t, .all = all, .s = &all->v[i], .w = words, .i = i, .out = out};
+	struct view v = {.t = t, .all = all, .s = &all->v[i], .w = w, .n = n, .i = i, .out = out};
 
 	out->n = 0;
 	v.place = place | inject_place(t, v.s->start, v.s->end);
-	v.n = inject_words(t->text, v.s, words);
-	for (size_t k = 0; k < v.n; k++)
-		v.words |= words[k].classes;
+	for (size_t k = 0; k < n; k++)
+		v.words |= w[k].classes;
 	neighbours(&v);
 	for (uint64_t left = v.s->classes | v.near; left; left &= left - 1) {
 		unsigned k = (unsigned)__builtin_ctzll(left);
@@ -699,6 +697,6 @@ void inject_features(const struct inject_text *t, const struct inject_sentences 
 	odd_ones(&v);
 	harms(&v);
 	mixes(&v);
-	inject_meanings(all, i, words, v.n, out);
+	inject_meanings(all, i, w, n, out);
 	own_words(&v);
 }

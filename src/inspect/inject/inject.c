@@ -28,6 +28,13 @@ static const char families[][10] = {"override", "role", "agent", "tool", "secrec
 	"hijack", "leak", "delimiter", "image", "lang", "glued", "persona", "permit", "poison",
 	"fake"};
 
+/* The words of a sentence. */
+struct reading {
+	struct inject_word w[INJECT_WORDS_MAX];
+	size_t n;
+};
+#define READINGS (INJECT_REACH + 1) /* that are kept */
+
 struct run {
 	struct bawn_scan *scan;
 	const struct bawn_subject *sub;
@@ -38,6 +45,7 @@ struct run {
 	size_t island;              /* where the text is that rules run over */
 	struct inject_found *found; /* of the part at hand */
 	size_t n_found, cap_found;
+	struct reading *readings; /* of the sentences that were read last */
 };
 
 /* The sentence that byte `at` stands in, or the one before it. */
@@ -214,54 +222,67 @@ static void beside(const struct inject_part *p, size_t i)
 	}
 }
 
-/* Everything that is a candidate has to be known before the first is scored: neighbours count. */
-static void candidates(const struct inject_part *p)
+/* Whether a sentence is a candidate, and then all of it that its neighbours' scores need. */
+static int read_sentence(struct run *r, size_t i)
 {
-	INJECT_RAW struct inject_word w[INJECT_WORDS_MAX];
+	const struct inject_part *p = &r->parts[r->at];
+	struct inject_sentence *s = &p->s.v[i];
+	struct reading *k;
+	unsigned place;
 
-	for (size_t i = 0; i < p->s.n; i++) {
-		struct inject_sentence *s = &p->s.v[i];
-		unsigned place;
-		size_t n;
-
-		s->score = INJECT_UNSCORED;
-		s->candidate = (s->open || s->hits) && inject_candidate(s);
-		if (!s->candidate)
-			continue;
-		n = inject_words(p->t.text, s, w);
-		s->harm = inject_harm(p->t.text, s, w, n);
-		s->means = inject_meaning(w, n);
-		s->quoted = s->cited || inject_quoted(&p->t, s);
-		place = p->place | inject_place(&p->t, s->start, s->end);
-		s->unseen = place & PLACE_UNSEEN;
-		s->sampled = inject_sampled(&p->t, s);
-		s->reported = s->sampled || reported(p, i, place);
-	}
-	for (size_t i = 0; i < p->s.n; i++)
-		if (p->s.v[i].candidate)
-			beside(p, i);
+	s->score = INJECT_UNSCORED;
+	s->candidate = (s->open || s->hits) && inject_candidate(s);
+	if (!s->candidate)
+		return 0;
+	if (!r->readings)
+		r->readings = bawn_new(bawn_scan_arena(r->scan), struct reading, READINGS);
+	if (!r->readings)
+		return -ENOMEM;
+	k = &r->readings[i % READINGS];
+	k->n = inject_words(p->t.text, s, k->w);
+	s->harm = inject_harm(p->t.text, s, k->w, k->n);
+	s->means = inject_meaning(k->w, k->n);
+	s->quoted = s->cited || inject_quoted(&p->t, s);
+	place = p->place | inject_place(&p->t, s->start, s->end);
+	s->unseen = place & PLACE_UNSEEN;
+	s->sampled = inject_sampled(&p->t, s);
+	s->reported = s->sampled || reported(p, i, place);
+	return 0;
 }
 
+/* Score a sentence that was read, as were those in reach. */
+static int score_sentence(struct run *r, size_t i)
+{
+	const struct inject_part *p = &r->parts[r->at];
+	const struct inject_visitor *v = r->visitor;
+	const struct reading *k = &r->readings[i % READINGS];
+	INJECT_RAW struct inject_features f;
+
+	if (!bawn_scan_spend(r->scan, SENTENCE_COST))
+		return 0;
+	beside(p, i);
+	inject_features(&p->t, &p->s, i, k->w, k->n, p->place, &f);
+	p->s.v[i].score =
+		(float)inject_combine(&p->s, i, inject_score(&f), inject_rules_score(&p->s, i));
+	return v->sentence ? v->sentence(v->data, p, i, &f) : 0;
+}
+
+/* A sentence is scored when those behind it that count have been read, while its words are still
+ * at hand. */
 static int sentences(struct run *r)
 {
 	const struct inject_part *p = &r->parts[r->at];
 	const struct inject_visitor *v = r->visitor;
-	INJECT_RAW struct inject_features f;
+	int e = 0;
 
-	candidates(p);
-	for (size_t i = 0; i < p->s.n; i++) {
-		int e = 0;
-
-		if (!p->s.v[i].candidate || !bawn_scan_spend(r->scan, SENTENCE_COST))
-			continue;
-		inject_features(&p->t, &p->s, i, p->place, &f);
-		p->s.v[i].score = (float)inject_combine(
-			&p->s, i, inject_score(&f), inject_rules_score(&p->s, i));
-		if (v->sentence)
-			e = v->sentence(v->data, p, i, &f);
-		if (e < 0)
-			return e;
+	for (size_t i = 0; e >= 0 && i < p->s.n + INJECT_REACH; i++) {
+		if (i < p->s.n)
+			e = read_sentence(r, i);
+		if (e >= 0 && i >= INJECT_REACH && p->s.v[i - INJECT_REACH].candidate)
+			e = score_sentence(r, i - INJECT_REACH);
 	}
+	if (e < 0)
+		return e;
 	return v->part ? v->part(v->data, p, r->found, r->n_found) : 0;
 }
 

@@ -169,10 +169,11 @@ struct inject_word {
 	uint32_t start, end;
 	uint32_t hash;
 	uint64_t classes;
-	bool clause;  /* the first word of a clause */
-	bool upper;   /* all capitals */
-	bool title;   /* starts with a capital */
-	bool foreign; /* of another script */
+	uint64_t means; /* set by inject_meaning() */
+	bool clause;    /* the first word of a clause */
+	bool upper;     /* all capitals */
+	bool title;     /* starts with a capital */
+	bool foreign;   /* of another script */
 };
 
 /* What an order is good for. A mask. */
@@ -246,7 +247,7 @@ struct inject_harm inject_harm(
 	const char *text, const struct inject_sentence *s, const struct inject_word *w, size_t n);
 
 /* What the sentence with these words is about, as a mask of meanings. */
-uint64_t inject_meaning(const struct inject_word *w, size_t n);
+uint64_t inject_meaning(struct inject_word *w, size_t n);
 
 /* Binary features of a sentence among its neighbours, as indexes into the weights. */
 #define FEATURE_CLASS      0u                        /* the sentence has a word of the class */
@@ -278,8 +279,9 @@ uint64_t inject_near(const struct inject_sentences *all, size_t i);
 bool inject_trigger(const struct inject_sentence *s);
 /* Whether the sentence has anything that can make it an instruction to an agent. */
 bool inject_candidate(const struct inject_sentence *s);
+/* Those of sentence i with its words, which inject_meaning() has seen. */
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
-	unsigned place, struct inject_features *out);
+	const struct inject_word *w, size_t n, unsigned place, struct inject_features *out);
 /* Adds those that meanings make. */
 void inject_meanings(const struct inject_sentences *all, size_t i, const struct inject_word *w,
 	size_t n, struct inject_features *out);
@@ -292,6 +294,7 @@ bool inject_quoted(const struct inject_text *t, const struct inject_sentence *s)
 bool inject_sampled(const struct inject_text *t, const struct inject_sentence *s);
 /* Whether what starts at `at` in the sentence does. */
 bool inject_cited(const struct inject_text *t, const struct inject_sentence *s, size_t at);
+#define INJECT_REACH 3 /* sentences on each side whose rules, harm and meanings count */
 /* Log-odds by the learned weights, and what they mean as a confidence. */
 double inject_score(const struct inject_features *f);
 /* What rules that matched in and around the sentence add to it. */

@@ -150,7 +150,7 @@ static inline __attribute__((always_inline)) uint64_t bits_of(const __m128i v[st
 static inline __attribute__((always_inline)) void look(const char *p, struct inject_bytes *r)
 {
 	__m128i word[4], letter[4], ascii[4], dot[4], inner[4], lower[4], clause[4], stop[4];
-	__m128i digit[4], paren[4], colon[4], slash[4];
+	__m128i digit[4], paren[4], colon[4], slash[4], plus[4];
 
 	for (unsigned i = 0; i < 4; i++) {
 		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * (size_t)i));
@@ -169,6 +169,7 @@ static inline __attribute__((always_inline)) void look(const char *p, struct inj
 		paren[i] = is(v, '(');
 		colon[i] = is(v, ':');
 		slash[i] = is(v, '/');
+		plus[i] = is(v, '+');
 		clause[i] = or3(in_range(v, ',', '-'), or3(colon[i], is(v, ';'), is(v, '>')), both);
 		clause[i] = or3(clause[i], paren[i], is(v, '*'));
 		stop[i] = or3(both, dot[i], _mm_or_si128(is(v, '?'), is(v, '|')));
@@ -184,6 +185,7 @@ static inline __attribute__((always_inline)) void look(const char *p, struct inj
 		.paren = bits_of(paren),
 		.colon = bits_of(colon),
 		.slash = bits_of(slash),
+		.plus = bits_of(plus),
 		.clause = bits_of(clause),
 		.stop = bits_of(stop),
 	};
@@ -237,9 +239,20 @@ INJECT_AVX2 static inline void look2(const char *p, struct inject_bytes *r)
 		r->paren |= bits2(paren, i);
 		r->colon |= bits2(colon, i);
 		r->slash |= bits2(is2(v, '/'), i);
+		r->plus |= bits2(is2(v, '+'), i);
 		r->clause |= bits2(clause, i);
 		r->stop |= bits2(or6(both, dot, _mm256_or_si256(is2(v, '?'), is2(v, '|'))), i);
 	}
+}
+
+size_t inject_word_part(const char *p)
+{
+	__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+	__m128i letter = in_range(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 'z');
+	/* those of other scripts have the highest bit themselves */
+	__m128i word = or3(_mm_or_si128(letter, v), in_range(v, '0', '9'), is(v, '_'));
+
+	return (size_t)__builtin_ctz(~(unsigned)_mm_movemask_epi8(word));
 }
 
 static inline __m128i masked(__m128i v, unsigned bit)
@@ -289,9 +302,19 @@ static inline void look(const char *p, struct inject_bytes *r)
 		r->paren |= (uint64_t)(c == '(') << i;
 		r->colon |= (uint64_t)(c == ':') << i;
 		r->slash |= (uint64_t)(c == '/') << i;
+		r->plus |= (uint64_t)(c == '+') << i;
 		r->clause |= (uint64_t)inject_clause[c] << i;
 		r->stop |= (uint64_t)(stops[c] != 0) << i;
 	}
+}
+
+size_t inject_word_part(const char *p)
+{
+	size_t n = 0;
+
+	while (n < 16 && inject_kind[(unsigned char)p[n]] & C_STARTS)
+		n++;
+	return n;
 }
 
 unsigned inject_kinds(const char *p, size_t n)
@@ -325,7 +348,8 @@ enum {
 	HAS_DIGIT,
 	HAS_UNDER,
 	HAS_HUMP,
-	HAS_INNER
+	HAS_INNER,
+	HAS_PLUS, /* before it: it may be a number to call */
 };
 
 /* What words that end in this block are, by their letters. `starts` and `ends` are their edges. */
@@ -369,7 +393,9 @@ static inline __attribute__((always_inline)) void one_block(struct inject_mark *
 	r->begins = behind(~in, r->stop, &m->begins);
 	by_letters(r, m, now, in, starts);
 	r->odd |= address;
+	r->odd |= behind(in, starts & (now->plus << 1 | m->plus), &m->has[HAS_PLUS]);
 	m->word = now->word >> 63;
+	m->plus = now->plus >> 63;
 	m->in = in >> 63;
 }
 

@@ -25,6 +25,9 @@ extern const unsigned char inject_kind[256];
 /* All C_* that occur in n bytes. Reads up to 15 bytes behind them. */
 unsigned inject_kinds(const char *p, size_t n);
 
+/* How many bytes from p on, up to sixteen, can be anywhere in a word. Reads all sixteen. */
+size_t inject_word_part(const char *p);
+
 /* Whether a clause may start behind such a byte between words. */
 extern const bool inject_clause[256];
 
@@ -53,7 +56,7 @@ struct inject_bytes {
 	uint64_t dot;
 	uint64_t inner; /* only between two of a word */
 	uint64_t paren; /* opening */
-	uint64_t colon, slash;
+	uint64_t colon, slash, plus;
 	uint64_t clause, stop;
 };
 
@@ -66,8 +69,9 @@ struct inject_marks {
 	bool fast;                        /* INJECT_AVX2 works here */
 	struct inject_bytes ahead;        /* of the block that comes next */
 	uint64_t word, in, lower, single; /* of the last byte */
+	uint64_t plus;
 	uint64_t clause, begins, foreign; /* carried along */
-	uint64_t has[6];
+	uint64_t has[7];
 };
 void inject_marks_begin(struct inject_marks *m, const struct inject_text *t);
 /* The next blocks. False when there are none. */

@@ -128,7 +128,8 @@ static uint64_t together(const uint64_t *m, size_t n, uint64_t all)
 	uint64_t bad = BIT(M_TARGET) | BIT(MEANS_INSECURE);
 	uint64_t r = 0;
 
-	if (then(m, n, no, hush, 4) && near(m, n, no | hush, BIT(MEANS_THIS), 4))
+	if (all & no && all & hush && then(m, n, no, hush, 4) &&
+		near(m, n, no | hush, BIT(MEANS_THIS), 4))
 		r |= BIT(M_HUSHED);
 	if (all & BIT(MEANS_CODE) && all & bad &&
 		(all & BIT(MEANS_HABIT) || then(m, n, BIT(MEANS_PUT), BIT(MEANS_CODE), 6)))
@@ -138,11 +139,14 @@ static uint64_t together(const uint64_t *m, size_t n, uint64_t all)
 		r |= BIT(M_LOADED);
 	if (all & BIT(MEANS_INSECURE) && all & (BIT(MEANS_HABIT) | BIT(MEANS_PUT)))
 		r |= BIT(M_WEAK);
-	if (all & BIT(M_TARGET) && near(m, n, BIT(MEANS_CHANGE), BIT(MEANS_ACCOUNT), 6))
+	if (all & BIT(M_TARGET) && all & BIT(MEANS_CHANGE) &&
+		near(m, n, BIT(MEANS_CHANGE), BIT(MEANS_ACCOUNT), 6))
 		r |= BIT(M_REDIRECTED);
-	if (near(m, n, BIT(MEANS_OVER), BIT(MEANS_JOB), 4))
+	if (all & BIT(MEANS_OVER) && all & BIT(MEANS_JOB) &&
+		near(m, n, BIT(MEANS_OVER), BIT(MEANS_JOB), 4))
 		r |= BIT(M_DISMISSED);
-	if (near(m, n, BIT(MEANS_MACHINE) | BIT(M_AGENT), BIT(MEANS_SERVE), 4))
+	if (all & BIT(MEANS_SERVE) &&
+		near(m, n, BIT(MEANS_MACHINE) | BIT(M_AGENT), BIT(MEANS_SERVE), 4))
 		r |= BIT(M_READERS);
 	if (all & BIT(MEANS_CLAIM) &&
 		all & (BIT(MEANS_MONEY) | BIT(MEANS_ACTFOR) | BIT(MEANS_SEND)))
@@ -155,14 +159,16 @@ static uint64_t together(const uint64_t *m, size_t n, uint64_t all)
 	return r;
 }
 
-uint64_t inject_meaning(const struct inject_word *w, size_t n)
+uint64_t inject_meaning(struct inject_word *w, size_t n)
 {
 	INJECT_RAW uint64_t m[INJECT_WORDS_MAX];
 	uint64_t all = 0;
 
 	of_words(w, n, m);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		w[i].means = m[i];
 		all |= m[i];
+	}
 	return all | together(m, n, all);
 }
 
@@ -197,6 +203,7 @@ void inject_meanings(const struct inject_sentences *all, size_t i, const struct 
 		put(out, FEATURE_MEANS + (unsigned)__builtin_ctzll(left));
 	for (uint64_t left = next; left; left &= left - 1)
 		put(out, FEATURE_MEANS_NEAR + (unsigned)__builtin_ctzll(left));
-	of_words(w, n, m);
+	for (size_t k = 0; k < n; k++)
+		m[k] = w[k].means;
 	pairs(m, n, out);
 }

@@ -13,7 +13,6 @@
 #define DOUBT_MOST -6.0
 #define TALK       6.0 /* what it costs to be among words about attacks */
 #define UNSEEN     1.5 /* a rule that matched where nobody looks */
-#define REACH      3   /* sentences on each side */
 #define NEIGHBOUR  0.5 /* how much of a neighbour's rules counts */
 
 _Static_assert(
@@ -105,13 +104,13 @@ double inject_meant(const struct inject_sentences *all, size_t i)
 /* Kinds of pressure add up over neighbours: few real texts have several. */
 double inject_rules_score(const struct inject_sentences *all, size_t i)
 {
-	size_t first = i > REACH ? i - REACH : 0;
+	size_t first = i > INJECT_REACH ? i - INJECT_REACH : 0;
 	unsigned seen = all->v[i].hits;
 	double sum = seen ? (double)all->v[i].rules * inject_meant(all, i) : 0.0;
 
 	if (seen && all->v[i].unseen)
 		sum += UNSEEN;
-	for (size_t k = first; k < all->n && k <= i + REACH; k++) {
+	for (size_t k = first; k < all->n && k <= i + INJECT_REACH; k++) {
 		if (!(all->v[k].hits & ~seen))
 			continue;
 		sum += NEIGHBOUR * (double)all->v[k].rules * inject_meant(all, k);

@@ -19,7 +19,7 @@
 #define SPACED_RUN     7   /* single letters in a row */
 #define SPACED_GAP     10u /* the next one, with marks before it, has to start within */
 #define SENTENCE_WORDS 100
-#define SENTENCE_BYTES 48 /* most texts have fewer sentences */
+#define SENTENCE_BYTES 24 /* most texts have fewer sentences */
 #define BIT(class)     ((uint64_t)1 << (class))
 #define LEET_CLASSES   (BIT(LEX_OVERRIDE) | BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_SECRET))
 #define ACTIONS                                                                               \
@@ -73,17 +73,20 @@ static inline uint64_t hash_step(uint64_t h, uint64_t x)
 	return h ^ h >> 32;
 }
 
-/* inject_hash() with no branch for most words. Reads eight bytes. */
+/* inject_hash() with no branch for most words. Reads sixteen bytes. */
 static inline __attribute__((always_inline)) uint32_t hash_of(const char *p, size_t n)
 {
 	static const uint64_t masks[9] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff,
 		0xffffffffffff, 0xffffffffffffff, ~(uint64_t)0};
-	uint64_t x, h;
+	uint64_t more = -(uint64_t)(n > 8), x, y, h;
 
-	if (__builtin_expect(n > 8, 0))
+	if (__builtin_expect(n > 16, 0))
 		return inject_hash(p, n);
 	memcpy(&x, p, 8);
-	h = hash_step(n, htole64(x) & masks[n]);
+	memcpy(&y, p + 8, 8);
+	h = hash_step(n, htole64(x) & masks[more ? 8 : n]);
+	y = hash_step(h, htole64(y) & masks[(n - 8) & more]);
+	h ^= (h ^ y) & more;
 	return (uint32_t)(h ^ h >> 15);
 }
 
@@ -177,7 +180,7 @@ static bool is_target(const char *p, size_t n, const char *end, unsigned flags, 
 		return false;
 	dot = memrchr(p, '.', n); /* there is one */
 	return is_domain(dot, n - (size_t)(dot - p), hyphen || *q == '/') ||
-	       (n > 4 && !strncasecmp(p, "www.", 4));
+	       (n > 4 && (*p | 0x20) == 'w' && !strncasecmp(p, "www.", 4));
 }
 
 /* A capital behind a small letter. */
@@ -268,11 +271,17 @@ static void any_word(const char *text, size_t len, struct context *x, struct inj
 static size_t word_end(const char *text, size_t at, size_t len)
 {
 	for (at++; at < len; at++) {
-		unsigned k = inject_kind[(unsigned char)text[at]];
+		size_t n = inject_word_part(text + at);
 
-		if (!(k & C_STARTS) &&
-			(!(k & C_INNER) || at + 1 >= len ||
-				!(inject_kind[(unsigned char)text[at + 1]] & C_STARTS)))
+		at += n;
+		if (at >= len)
+			return len;
+		if (n == 16) {
+			at--;
+			continue;
+		}
+		if (!(inject_kind[(unsigned char)text[at]] & C_INNER) || at + 1 >= len ||
+			!(inject_kind[(unsigned char)text[at + 1]] & C_STARTS))
 			break;
 	}
 	return at;
@@ -298,6 +307,15 @@ struct found {
 #define M_BEGINS (1u << 0) /* a sentence ended before it */
 #define M_ODD    (1u << 1)
 #define M_CLAUSE (1u << 2) /* of a word that has begun in blocks before */
+#define M_LONG   (1u << 3) /* may be several letters, or encoded text */
+#define M_SPACED (1u << 4) /* a run of single letters ended before it */
+
+/* Single letters one after the other. */
+struct run {
+	uint32_t start, reach; /* where it is over */
+	uint32_t n;
+};
+#define RUNS_MAX (32 * INJECT_BLOCKS / SPACED_RUN + 2)
 
 /*
  * Words are looked up some blocks at a time and then put into sentences: the first has no branch
@@ -308,9 +326,13 @@ struct finder {
 	uint32_t edges[64 * INJECT_BLOCKS + 1];
 	struct found v[32 * INJECT_BLOCKS + 1];
 	size_t n;
-	struct found last; /* of the blocks before */
-	bool inside;       /* a word has begun in blocks before, at edges[0] */
-	uint32_t marks;    /* of it */
+	uint16_t phrases[32 * INJECT_BLOCKS + 2]; /* words behind one that may start a phrase */
+	struct run run, runs[RUNS_MAX];           /* the last one, and those before M_SPACED */
+	size_t taken;                             /* of `runs` */
+	uint32_t shorts;                          /* words that may be of a run, up to here */
+	struct found last;                        /* of the blocks before */
+	bool inside;    /* a word has begun in blocks before, at edges[0] */
+	uint32_t marks; /* of it */
 };
 
 static inline uint32_t bit(uint64_t bits, uint32_t at)
@@ -332,33 +354,105 @@ static inline __attribute__((always_inline)) size_t find_edges(struct finder *f)
 	return n;
 }
 
-static inline __attribute__((always_inline)) void find_words(
-	struct finder *f, const struct inject_text *t, size_t edges)
+/* Goes on with the run at a word of n letters. Returns whether there was one that is over. */
+static bool run_on(struct run *r, const char *text, uint32_t start, uint32_t n)
 {
-	const struct inject_mark *m = f->m.v;
-	size_t first = f->m.first;
-	uint32_t before = f->last.hash;
-	uint64_t own = f->last.own;
+	bool single = n == 1 || (n == 2 && r->n > 0 && text[start] == '_');
+	bool goes_on = single && start < r->reach;
+	bool over = r->n >= SPACED_RUN && !goes_on;
 
-	for (size_t i = 0; i < edges / 2; i++) {
-		uint32_t start = f->edges[2 * i], end = f->edges[2 * i + 1];
-		struct found *w = &f->v[i];
-		uint32_t hash = hash_of(t->text + start, end - start);
-		uint64_t two = 0;
+	r->n = (goes_on ? r->n : 0) + single;
+	r->start = goes_on ? r->start : start;
+	r->reach = single ? start + n + SPACED_GAP : 0;
+	return over;
+}
 
-		if (own >> LEX_STARTS & 1)
-			two = look_up(inject_hash_join(before, hash));
-		own = look_up(hash);
-		w->start = start;
-		w->end = end;
-		w->hash = before = hash;
-		w->own = own;
-		w->two = two;
-		/* where a word that has begun before is marked does not matter: see below */
-		w->marks = bit(m[(start / 64 - first) % INJECT_BLOCKS].begins, start) * M_BEGINS |
-			   bit(m[end / 64 - first].odd, end) * M_ODD |
-			   (t->text[start - !!start] == '+') * M_ODD; /* may be a number to call */
+/*
+ * Runs of single letters. Nearly all text has none: then only the words behind the last longer one
+ * matter, for a run that may have begun there.
+ */
+static void find_runs(struct finder *f, const struct inject_text *t, bool any)
+{
+	size_t runs = 0, i = 0;
+
+	f->taken = 0;
+	if (!any && f->shorts < f->n) {
+		f->run = (struct run){0};
+		i = f->n - f->shorts;
 	}
+	for (; i < f->n; i++) {
+		struct found *w = &f->v[i];
+		struct run before = f->run;
+
+		if (!run_on(&f->run, t->text, w->start, w->end - w->start))
+			continue;
+		f->runs[runs++] = before;
+		w->marks |= M_SPACED;
+	}
+}
+
+/* What words are with the one before them, where that can be anything. */
+static inline __attribute__((always_inline)) void find_phrases(struct finder *f, size_t n)
+{
+	for (size_t k = 0; k < n; k++) {
+		size_t i = f->phrases[k];
+		uint32_t before = i ? f->v[i - 1].hash : f->last.hash;
+
+		f->v[i].two = look_up(inject_hash_join(before, f->v[i].hash));
+	}
+}
+
+/* Mark the words that have one of `bits` at their edge in block i, whose first one is edge `at`. */
+static inline __attribute__((always_inline)) void mark_words(
+	struct finder *f, size_t i, size_t at, uint64_t bits, uint32_t mark)
+{
+	uint64_t edges = f->m.v[i].edge;
+
+	for (bits &= edges; bits; bits &= bits - 1) {
+		uint64_t before = edges & (bits ^ (bits - 1)) >> 1;
+
+		f->v[(at + (size_t)__builtin_popcountll(before)) / 2].marks |= mark;
+	}
+}
+
+/*
+ * Several loops, each as short as can be: what a word is waits for memory several times, and a
+ * short loop is ahead by many words meanwhile.
+ */
+static inline __attribute__((always_inline)) void find_words(
+	struct finder *f, const struct inject_text *t)
+{
+	uint64_t starts = f->last.own >> LEX_STARTS;
+	uint32_t shorts = f->shorts, most = 0;
+	size_t phrases = 0, at = f->inside;
+
+	for (size_t i = 0; i < f->n; i++) {
+		uint32_t start = f->edges[2 * i], end = f->edges[2 * i + 1], n = end - start;
+		uint32_t single;
+
+		f->v[i].start = start;
+		f->v[i].end = end;
+		f->v[i].hash = hash_of(t->text + start, n);
+		f->v[i].marks = (n >= 2 * SPACED_RUN - 1) * M_LONG;
+		single = (n == 1) | ((n == 2) & (t->text[start] == '_'));
+		shorts = (shorts + 1) & -single;
+		most = shorts > most ? shorts : most;
+	}
+	f->shorts = shorts;
+	for (size_t i = 0; i < f->n; i++) {
+		f->phrases[phrases] = (uint16_t)i;
+		phrases += starts;
+		f->v[i].own = look_up(f->v[i].hash);
+		f->v[i].two = 0;
+		starts = f->v[i].own >> LEX_STARTS;
+	}
+	find_phrases(f, phrases);
+	for (size_t i = 0; i < f->m.n; i++) {
+		mark_words(f, i, at, f->m.v[i].begins, M_BEGINS);
+		mark_words(f, i, at, f->m.v[i].odd, M_ODD);
+		at += (size_t)__builtin_popcountll(f->m.v[i].edge);
+	}
+	find_runs(f, t, most >= SPACED_RUN || f->run.n >= SPACED_RUN);
 }
 
 static inline __attribute__((always_inline)) void find_some(
@@ -367,9 +461,9 @@ static inline __attribute__((always_inline)) void find_some(
 	size_t edges = find_edges(f);
 
 	f->n = edges / 2;
-	find_words(f, t, edges);
+	find_words(f, t);
 	if (f->inside && f->n)
-		f->v[0].marks = (f->v[0].marks & M_ODD) | f->marks;
+		f->v[0].marks = (f->v[0].marks & (M_ODD | M_LONG | M_SPACED)) | f->marks;
 	if (edges % 2 && (f->n || !f->inside)) {
 		uint32_t at = f->edges[0] = f->edges[edges - 1];
 		const struct inject_mark *m = &f->m.v[at / 64 - f->m.first];
@@ -399,6 +493,8 @@ static void find_begin(struct finder *f, const struct inject_text *t)
 	f->n = 0;
 	f->inside = false;
 	f->last = (struct found){0};
+	f->run = (struct run){0};
+	f->shorts = 0;
 }
 
 /* The words that end in the next blocks. False at the end of the text. */
@@ -428,9 +524,7 @@ struct split {
 	struct inject_sentence s;
 	struct {
 		uint8_t n_turned, n_reversed, n_leet;
-	} before;               /* of the last sentence */
-	uint32_t spaced, reach; /* a run of single letters, and where it is over */
-	unsigned run;
+	} before;       /* of the last sentence */
 	uint32_t stop;  /* behind the first stop behind the last word, 0 if there was none so far */
 	size_t tallied; /* up to here what is marked at the ends of words was counted */
 	bool fresh;     /* the next word begins a sentence */
@@ -476,26 +570,25 @@ static void hint(struct split *p, uint32_t start, uint32_t end, enum inject_hint
 		*h = (struct inject_hint){start, end, k};
 }
 
-/* Look for encoded text at a word. */
-static inline __attribute__((always_inline)) void hints(
-	struct split *p, const char *text, uint32_t start, uint32_t end)
+static void hint_run(struct split *p, const struct run *r)
 {
-	uint32_t n = end - start;
-	bool single = (n == 1) | ((n == 2) & (p->run > 0) & (text[start] == '_'));
-	bool goes_on = single & (start < p->reach);
+	if (r->n >= SPACED_RUN)
+		hint(p, r->start, r->reach - SPACED_GAP, HINT_SPACED);
+}
 
-	if (__builtin_expect((p->run >= SPACED_RUN) & !goes_on, 0))
-		hint(p, p->spaced, p->reach - SPACED_GAP, HINT_SPACED);
-	p->run = (p->run & -(unsigned)goes_on) + single;
-	p->spaced = goes_on ? p->spaced : start;
-	p->reach = (end + SPACED_GAP) & -(uint32_t)single;
-	if (__builtin_expect(n < 2 * SPACED_RUN - 1, 1))
+/* There may be encoded text at a word, or before it. */
+static void hints(struct split *p, struct finder *f, const char *text, const struct found *w)
+{
+	const char *c = text + w->start;
+
+	if (w->marks & M_SPACED)
+		hint_run(p, &f->runs[f->taken++]);
+	if (!(w->marks & M_LONG))
 		return;
-	if ((text[start + 1] == '.' || text[start + 1] == '_') &&
-		text[start + 3] == text[start + 1])
-		hint(p, start, end, HINT_SPACED);
-	else if (n >= LONG_WORD)
-		hint(p, start, end, HINT_LONG);
+	if ((c[1] == '.' || c[1] == '_') && c[3] == c[1])
+		hint(p, w->start, w->end, HINT_SPACED);
+	else if (w->end - w->start >= LONG_WORD)
+		hint(p, w->start, w->end, HINT_LONG);
 }
 
 static void add(struct split *p)
@@ -610,7 +703,7 @@ static uint64_t odd_word(const struct inject_text *t, struct context *x, const s
 	return w.classes;
 }
 
-static inline __attribute__((always_inline)) void one_word(struct split *p, const struct finder *f,
+static inline __attribute__((always_inline)) void one_word(struct split *p, struct finder *f,
 	const struct inject_text *t, struct context *x, const struct found *w)
 {
 	uint64_t classes;
@@ -626,7 +719,8 @@ static inline __attribute__((always_inline)) void one_word(struct split *p, cons
 	}
 	count(p, f, w, classes, x);
 	x->clause = x->last & JOINS;
-	hints(p, t->text, w->start, w->end);
+	if (__builtin_expect(w->marks & (M_LONG | M_SPACED), 0))
+		hints(p, f, t->text, w);
 	p->s.end = w->end;
 }
 
@@ -668,8 +762,7 @@ int inject_split(struct bawn_arena *a, const struct inject_text *t, struct injec
 		some_words(&p, &f, t, &x);
 		leave_blocks(&p, &f.m);
 	}
-	if (p.run >= SPACED_RUN)
-		hint(&p, p.spaced, p.reach - SPACED_GAP, HINT_SPACED);
+	hint_run(&p, &f.run);
 	end_sentence(&p, &f.m);
 	return p.failed;
 }

@@ -274,3 +274,92 @@ TEST(marks_of_any_machine)
 		same_marks(&x, &y);
 	}
 }
+
+TEST(parts_of_words_are_those_of_single_bytes)
+{
+	char text[16];
+
+	for (int i = 0; i < 20000; i++) {
+		size_t n = 0;
+
+		for (size_t k = 0; k < sizeof(text); k++)
+			text[k] = (char)(pick(8) ? 'A' + (char)pick(58) : (char)pick(256));
+		while (n < sizeof(text) && inject_kind[(unsigned char)text[n]] & C_STARTS)
+			n++;
+		ASSERT_EQ(inject_word_part(text), n);
+	}
+}
+
+#define TOKENS 600
+
+/* Words of few letters with gaps of all sizes. Returns how many there are. */
+static size_t few_letters(struct bawn_buf *b, struct place *v)
+{
+	static const char *const words[] = {"a", "i", "7", "x", "_", "_b", "of", "cat", "_cd"};
+	unsigned longer = pick(2) ? 5 : 9, wide = pick(2) ? 3 : 14;
+	size_t n = pick(TOKENS) + 1;
+
+	for (size_t i = 0; i < n; i++) {
+		v[i].start = (uint32_t)b->len;
+		bawn_buf_puts(b, words[pick(8) ? pick(longer) : pick(9)]);
+		v[i].end = (uint32_t)b->len;
+		for (unsigned gap = pick(wide) + 1; gap; gap--)
+			bawn_buf_puts(b, pick(4) ? " " : ",");
+	}
+	return n;
+}
+
+/* Seven or more single letters, each within ten bytes of the one before. */
+static size_t reference_runs(const char *text, const struct place *v, size_t n, struct place *runs)
+{
+	size_t found = 0, length = 0;
+	struct place run = {0};
+
+	for (size_t i = 0; i <= n; i++) {
+		size_t len = i < n ? v[i].end - v[i].start : 0;
+		bool single = len == 1 || (len == 2 && length && text[v[i].start] == '_');
+		bool goes_on = single && length && v[i].start < run.end + 10;
+
+		if (!goes_on && length >= 7)
+			runs[found++] = run;
+		if (!goes_on && single)
+			run.start = v[i].start;
+		if (single)
+			run.end = v[i].end;
+		length = single ? (goes_on ? length : 0) + 1 : 0;
+	}
+	return found;
+}
+
+TEST(runs_of_letters_are_those_of_single_words)
+{
+	static struct place v[TOKENS], runs[TOKENS];
+	size_t all = 0;
+
+	for (int i = 0; i < 2000; i++) {
+		_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
+		struct bawn_buf b = {0};
+		struct inject_text t;
+		struct inject_sentences s;
+		size_t n, k = 0;
+
+		ASSERT_TRUE(a != NULL);
+		n = few_letters(&b, v);
+		n = reference_runs(b.data, v, n, runs);
+		ASSERT_EQ(inject_normalise(a, b.data, b.len, &t), 0);
+		ASSERT_EQ(t.len, b.len);
+		ASSERT_EQ(inject_split(a, &t, &s), 0);
+		for (size_t h = 0; h < s.n_hints; h++) {
+			if (s.hints[h].kind != HINT_SPACED)
+				continue;
+			ASSERT_TRUE(k < n);
+			ASSERT_EQ(s.hints[h].start, runs[k].start);
+			ASSERT_EQ(s.hints[h].end, runs[k].end);
+			k++;
+		}
+		ASSERT_EQ(k, n);
+		all += n;
+		bawn_buf_done(&b);
+	}
+	ASSERT_TRUE(all > 1000);
+}

@@ -70,10 +70,14 @@ static struct inject_features features(struct bawn_arena *a, const char *text, s
 {
 	struct inject_text t;
 	struct inject_sentences s = split(a, text, &t);
+	struct inject_word w[INJECT_WORDS_MAX];
 	struct inject_features f;
+	size_t n;
 
 	ASSERT_TRUE(i < s.n);
-	inject_features(&t, &s, i, 0, &f);
+	n = inject_words(t.text, &s.v[i], w);
+	(void)inject_meaning(w, n);
+	inject_features(&t, &s, i, w, n, 0, &f);
 	return f;
 }
 
