@@ -17,7 +17,7 @@ int talk_init(struct talk *t, int fd)
 	return t->frame ? 0 : -ENOMEM;
 }
 
-static void drop_blob(struct talk *t)
+void talk_drop(struct talk *t)
 {
 	free(t->blob);
 	t->blob = NULL;
@@ -30,7 +30,7 @@ void talk_done(struct talk *t)
 		(void)close(t->fd);
 	t->fd = -1;
 	t->frame = bawn_locked_free(t->frame);
-	drop_blob(t);
+	talk_drop(t);
 }
 
 static int await(int fd, short what, int64_t end)
@@ -110,7 +110,7 @@ int talk_send(struct talk *t, int ms)
 		r = put(t->fd, t->blob, t->blob_len, end);
 	explicit_bzero(t->frame->data, t->frame->size);
 	t->frame->len = 0;
-	drop_blob(t);
+	talk_drop(t);
 	return r;
 }
 
@@ -122,7 +122,7 @@ int talk_receive(struct talk *t, int ms)
 	size_t blob;
 	int r;
 
-	drop_blob(t);
+	talk_drop(t);
 	t->frame->len = 0;
 	r = get(t->fd, head, sizeof(head), end);
 	if (r < 0)

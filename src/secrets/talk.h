@@ -62,6 +62,8 @@ struct talk {
 
 int talk_init(struct talk *t, int fd); /* takes the descriptor in any case */
 void talk_done(struct talk *t);
+/* Free `blob`. */
+void talk_drop(struct talk *t);
 /* Write `frame` and `blob`, which is freed. Waits at most `ms` (-1: for ever) for the other side.
  */
 int talk_send(struct talk *t, int ms);
