@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """train-inject.py --data inject.jsonl[.gz] --features PROGRAM --shapes shapes.h --lexicon inject-lexicon.h
-                [--own FILE] [--grammar FILE] [--out weights.h] [--scores FILE]
+                [--own FILE] [--grammar FILE] [--held FILE] [--out weights.h] [--scores FILE]
 
 Train the model of the injection detector: a small network over the sentences that the detector itself would score
 (PROGRAM prints their features, inject-fit next to it fits). Only whole texts are labelled, so a positive text teaches through its best sentence
@@ -60,7 +60,7 @@ SHAPE_PRIOR = {
 STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
-AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules")  # kinds of our own harmless texts that stand in files for agents
+AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules", "skill-file", "cursor-rules")  # kinds of our own harmless texts that stand in files for agents
 BUDGET = {"file": 0.003, "natural": 0.007, "agent_doc": 0.013, "security_doc": 0.045}
 
 
@@ -125,7 +125,7 @@ def planted(d, payload):
     return d
 
 
-def read_own(path):
+def read_own(path, source="own"):
     """Plant own payloads and own benign lines in own carriers; quote payloads in texts about attacks."""
     parts = []
     for line in open(path, encoding="utf-8").read().split("\n"):
@@ -165,7 +165,7 @@ def read_own(path):
     def make(label, kind, tier, text):
         nonlocal n
         n += 1
-        return {"id": f"own-{n}", "source": "own:" + kind, "label": label, "text": text, "tier": tier, "primary": True}
+        return {"id": f"{source}-{n}", "source": f"{source}:{kind}", "label": label, "text": text, "tier": tier, "primary": True}
 
     plain = [c for c in carriers if c[0] != "agentfile"]
     docs = [x.lstrip("- ") for kind, x in lines["benign"] if kind in AGENT_DOCS]
@@ -211,7 +211,7 @@ def group(d):
         return "agents"
     if name in ("garak", "deepset", "promptfoo", "piguard_valid_pint"):
         return "chat"
-    return name if name in ("own", "gen", "synthetic_embed") else "other"
+    return name if name in ("own", "gen", "held", "synthetic_embed") else "other"
 
 
 def kind_of(d):
@@ -252,7 +252,7 @@ class Set:
         self.feature = np.array(idx, np.uint16)
         self.base, self.talk, self.strong = np.array(base), np.array(talk), np.array(strong)
         self.label = np.array([d["label"] for d in docs])[self.doc]
-        own = [d["source"].startswith(("own:", "gen:")) for d in docs]
+        own = [group(d) in ("own", "gen") for d in docs]
         own = np.array([1.0 if not o else ABOUT_AGAINST if d["tier"] == "security_doc" else OWN_AGAINST for o, d in zip(own, docs)])
         self.against = own[self.doc]
         self.inside = np.array(inside)  # of what was planted, where that is known
@@ -363,7 +363,8 @@ def leave_one_out(s):
     groups = np.array([group(d) for d in s.docs])
     out = np.full(len(s.doc), HELD)
     made_from = {"agents", "chat"}
-    jobs = [(g, (groups == g) | ((groups == "synthetic_embed") & (g in made_from))) for g in sorted(set(groups) - {"gen"})]
+    held = groups == "held"
+    jobs = [(g, (groups == g) | held | ((groups == "synthetic_embed") & (g in made_from))) for g in sorted(set(groups) - {"gen"})]
     Set.all = s
     with multiprocessing.get_context("fork").Pool() as pool:
         for g, top in pool.imap_unordered(one_left_out, jobs):
@@ -375,13 +376,13 @@ def leave_one_out(s):
 
 # Kinds of our own texts that are of one theme are left out together, so that none is judged by its like.
 THEMES = {
-    "tool": "tool-poisoning tool-need smuggle-parameter tool-poison tool-duty tool-wants tool-others tool-asks", "image": "image-link riddle", "memory": "memory memory-write persist slow-burn",
-    "rules": "rules-file backdoor-rule rule-planted habit-planted habit-config plant-habit", "aside": "override set-aside new-task before-you-continue task-switch put-differently",
-    "authority": "fake-authority identity authority consent-claimed important-user", "turns": "forged-turn turns", "error": "fake-error plain-threat",
-    "verdict": "falsify verdict-job answer-only small-print", "data": "log-csv data-talk data-field log-line cell-text json-words",
-    "language": "translated more-languages tongues other-language tongues-two", "repo": "package-meta repo-talk code-words old-news", "mail": "mail-calendar invite-mail quiet-ticket",
-    "web": "web-page page-talk web web-trap", "secrecy": "secrecy hide-it hidden-step quiet-change", "leak": "exfil prompt-leak", "persona": "persona",
-    "orders": "tool-order goal plain-order plain-words", "soft": "polite softly custom indirect-policy bureau chatty side-wish gentle", "called": "reader-address job-addressed called reader-robots"}
+    "tool": "tool-manual tool-poisoning tool-need smuggle-parameter tool-poison tool-duty tool-wants tool-others tool-asks", "image": "picture-trick image-link riddle", "memory": "profile-notes memory memory-write persist slow-burn",
+    "rules": "rules-file backdoor-rule rule-planted habit-planted habit-config plant-habit", "aside": "new-words override set-aside new-task before-you-continue task-switch put-differently",
+    "authority": "legal-voice fake-authority identity authority consent-claimed important-user", "turns": "done-then forged-turn turns", "error": "status-trick false-frame fake-error plain-threat",
+    "verdict": "recommend-this set-answer falsify verdict-job answer-only small-print", "data": "data-rows log-csv data-talk data-field log-line cell-text json-words",
+    "language": "sprachen translated more-languages tongues other-language tongues-two", "repo": "code-remarks issue-steps package-meta repo-talk code-words old-news", "mail": "invite-lines mail-calendar invite-mail quiet-ticket",
+    "web": "shop-lines web-page page-talk web web-trap", "secrecy": "secrecy hide-it hidden-step quiet-change", "leak": "exfil prompt-leak", "persona": "let-us-play persona",
+    "orders": "change-details open-doors tidy-away money-moves tool-order goal plain-order plain-words", "soft": "plain-favour moral-appeal polite softly custom indirect-policy bureau chatty side-wish gentle", "called": "reader-address job-addressed called reader-robots"}
 FOLDS = 8
 
 
@@ -401,7 +402,8 @@ def leave_kind_out(s, zero, out):
     score = np.full(len(s.doc), HELD)
     Set.all = s
     with multiprocessing.get_context("fork").Pool() as pool:
-        for k, top in pool.imap_unordered(one_left_out, [(k, number == k) for k in range(FOLDS)]):
+        held = np.array([group(d) == "held" for d in s.docs])
+        for k, top in pool.imap_unordered(one_left_out, [(k, (number == k) | held) for k in range(FOLDS)]):
             mine = (number == k)[s.doc]
             score[mine] = top[mine]
     best = s.best(combine(s, score - zero))
@@ -419,7 +421,7 @@ def shares(docs, score, mark):
     """Flagged share of each kind of negative text, own texts left out. What is nearly the same counts once."""
     n, bad, seen = collections.Counter(), collections.Counter(), set()
     for d, x in zip(docs, score):
-        if d["label"] or d["tier"] == "user_prompt" or d["source"].startswith(("own:", "gen:")):
+        if d["label"] or d["tier"] == "user_prompt" or d["source"].startswith(("own:", "gen:", "held:")):
             continue
         n[kind_of(d)] += 1
         if x >= mark and d["twin"] not in seen:
@@ -457,6 +459,17 @@ def table(docs, score, marks, out):
         print("%s %-20s %-18s %5d  %s" % (*k, len(v), cells), file=out)
 
 
+def held_table(docs, score, marks, out):
+    """What is found and flagged of the kinds that nothing is learned from."""
+    by = collections.defaultdict(list)
+    for d, x in zip(docs, score):
+        if group(d) == "held":
+            by["-+"[d["label"]], d["source"].partition(":")[2]].append(x)
+            by["-+"[d["label"]], "all " + (d["tier"] if not d["label"] else "")].append(x)
+    for k, v in sorted(by.items()):
+        print("%s held %-20s %5d  %s" % (*k, len(v), "  ".join("%6.2f %%" % (100.0 * sum(x >= m for x in v) / len(v)) for m in (0.0, marks[1]))), file=out)
+
+
 def fit_gate(s, program, net, zero):
     """A linear model over word classes alone that lets nearly all pass that matters, and little else: sentences of positive
     texts that are above zero against those of negative texts. Returns small integers, and what a sentence needs."""
@@ -479,7 +492,7 @@ def fit_gate(s, program, net, zero):
     x[:, 128] = [b[2] for b in bits]
     score = np.full(len(bits), -20.0)
     score[scored] = combine(s, net.score(s) - zero)
-    label = np.array([d["label"] for d in s.docs])[doc]
+    label = np.array([d["label"] if group(d) != "held" else -1 for d in s.docs])[doc]
     weight = s.weight[doc]
     y = ((label == 1) & (weight > 0) & (score > -0.5)).astype(np.float32)
     c = np.where(y > 0, 1.0, np.where(label == 0, 1.0, 0.0)).astype(np.float32)
@@ -533,6 +546,7 @@ def main():
     a.add_argument("--features", required=True)
     a.add_argument("--own")
     a.add_argument("--grammar")
+    a.add_argument("--held", help="own texts of kinds that nothing is learned from")
     a.add_argument("--shapes", required=True, help="shapes.h")
     a.add_argument("--lexicon", required=True, help="the generated inject-lexicon.h")
     a.add_argument("--out")
@@ -541,6 +555,7 @@ def main():
     z = a.parse_args()
     docs = list(read_data(z.data)) + list(read_more(pathlib.Path(z.data).parent)) + (list(read_own(z.own)) if z.own else [])
     docs += list(read_grammar(z.grammar, z.own)) if z.grammar else []
+    docs += list(read_own(z.held, "held")) if z.held else []
     s = Set(docs, z.features, prior(read_names(z.shapes, z.lexicon)))
     print("rules alone (1, 4):")
     table(docs, s.best(s.base), [1.0, 4.0], sys.stdout)
@@ -550,6 +565,7 @@ def main():
     marks = [zero, find_malicious(docs, loso)]
     print("leave-one-source-out, together; suspicious (0), malicious (%.2f):" % marks[1])
     table(docs, loso, [0.0, marks[1]], sys.stdout)
+    held_table(docs, loso, marks, sys.stdout)
     kinds = loso
     if z.kinds:
         print("leave-kind-out (own texts and those of the grammar):")
@@ -559,7 +575,8 @@ def main():
             for d, x, y in zip(docs, loso, kinds):
                 f.write(f"{d['id']}\t{x:.4f}\t{y:.4f}\n")
     if z.out:
-        net = Net.joined([fit(s, np.ones(len(docs), bool), k) for k in SEEDS]).rounded()
+        use = np.array([group(d) != "held" for d in docs])
+        net = Net.joined([fit(s, use, k) for k in SEEDS]).rounded()
         write(z.out, net, fit_gate(s, z.features, net, zero), marks)
         print("trained on everything:")
         table(docs, s.best(combine(s, net.score(s) - zero)), [0.0, marks[1]], sys.stdout)
