@@ -29,11 +29,11 @@ bench: ## measure against the peers in one run; writes docs/BENCHMARKS.md
 	@bench/run.py $(B)
 eval: build ## how good detection is on labelled data (DATA=folder); writes docs/DETECTION.md
 	@tools/eval.py $(B) $(DATA) --train --out docs/DETECTION.md
-asan: ## the same suite under AddressSanitizer and UBSan
+asan: ## the suite under AddressSanitizer and UBSan, but for what needs static programs and for timing (escape, fault, egress, bench)
 	@tools/setup.sh test
 	test -d build-asan || CC=clang meson setup build-asan -Db_sanitize=address,undefined >/dev/null
 	ninja -C build-asan --quiet
-	@tests/suite.py build-asan
+	@tests/suite.py build-asan --suite unit --suite table --suite api --suite fuzz --suite contract --suite cli
 fuzz: ## run each fuzz target for FUZZ_SECONDS (30)
 	@tools/setup.sh test
 	test -d build-fuzz || CC=clang meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined >/dev/null

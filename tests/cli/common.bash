@@ -27,6 +27,11 @@ need_run() {
 	bawn run -q -- true
 }
 
+# With sanitizers the programs are not static and not all of their filters are loaded.
+need_plain() {
+	[[ $(bawn version) == *"built: static"* ]] || skip "not with a build that is not static"
+}
+
 # One line, starting with "bawn: ", on standard error, and nothing on standard output.
 one_error() {
 	[ -z "$output" ]

@@ -24,6 +24,7 @@ teardown() {
 }
 
 need_engine() {
+	need_plain
 	[ -z "$ENGINE_WHY" ] || skip "$ENGINE_WHY"
 	# private directories of runs are made there, where nobody else's are
 	export XDG_RUNTIME_DIR=$base/run

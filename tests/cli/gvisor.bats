@@ -6,6 +6,7 @@ load common
 
 # Skips where it cannot be had, with the reason.
 need_gvisor() {
+	need_plain
 	command -v runsc >/dev/null || skip "runsc is not installed"
 	run bawn run --backend gvisor -- true
 	[ "$status" -eq 0 ] || skip "gVisor cannot be used here: $output"

@@ -56,6 +56,7 @@ E2
 }
 
 @test "another policy, workspace or build means another look" {
+	need_plain
 	run -0 bawn run -- true
 	run -0 bawn run --memory 2g -- true
 	[ "$(held)" -eq 2 ]

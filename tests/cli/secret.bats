@@ -265,6 +265,7 @@ need_keyring() {
 }
 
 @test "the process that has them has nothing else" {
+	need_plain
 	vault
 	mkfifo hold
 	"$BAWN" secret set --key-file "$base/key" TOKEN <hold >/dev/null &

@@ -4,6 +4,7 @@
 load common
 
 need_vm() {
+	need_plain
 	command -v qemu-system-x86_64 >/dev/null || skip "no qemu-system-x86_64 (apt-get install qemu-system-x86)"
 	[ -r "$(dirname "$BAWN")/vm/vmlinux" ] || skip "no kernel for virtual machines (tools/vm-kernel.sh build-deps/vm)"
 }
