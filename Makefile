@@ -44,7 +44,7 @@ tidy: ## clang-tidy over every source file, and cppcheck
 	test -d build-clang || CC=clang meson setup build-clang >/dev/null
 	ninja -C build-clang --quiet
 	find src tests examples -name '*.c' -not -path 'tests/wasm/*' -print0 | xargs -0 -n1 -P$$(nproc) clang-tidy -quiet -p build-clang
-	cppcheck --enable=warning,performance,portability --std=c11 --inline-suppr --quiet --error-exitcode=1 \
+	cppcheck --enable=warning,performance,portability --std=c11 --inline-suppr --suppressions-list=tools/cppcheck.txt --quiet --error-exitcode=1 \
 	  --suppress=missingIncludeSystem --library=gnu -D__x86_64__ -D_GNU_SOURCE -Isrc -Iinclude src
 valgrind: ## unit tests of everything that makes no wall, under valgrind
 	@tools/setup.sh test

@@ -35,9 +35,9 @@ bool sh_is(const char *word, const char *list)
 static bool class_match(const char **p, char c)
 {
 	const char *q = *p + 1;
-	bool not = *q == '!' || *q == '^', hit = false;
+	bool negated = *q == '!' || *q == '^', hit = false;
 
-	q += not ;
+	q += negated;
 	for (bool first = true; *q && (first || *q != ']'); first = false) {
 		if (q[1] == '-' && q[2] && q[2] != ']') {
 			hit = hit || (c >= q[0] && c <= q[2]);
@@ -48,7 +48,7 @@ static bool class_match(const char **p, char c)
 		}
 	}
 	*p = *q ? q : q - 1;
-	return hit != not ;
+	return hit != negated;
 }
 
 /* One `*` to go back to is enough, so the time is bounded by length × length. */
