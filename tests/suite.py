@@ -23,7 +23,7 @@ def skip_reasons(suite):
 def failure_reasons(suite):
     """What the program said of each test that failed, and at the least its last words."""
     text = "".join((e.text or "") + "\n" for what in ("system-out", "system-err") for e in suite.iter(what))
-    said = re.findall(r"^(not ok\b.*\n(?:\s*#.*\n)*)", text, re.MULTILINE)
+    said = re.findall(r"^((?:#.*\n)*not ok\b.*\n?(?:\s*#.*\n)*)", text, re.MULTILINE)
     lines = "".join(said).splitlines() if said else text.strip().splitlines()[-20:]
     for line in lines[:60]:
         print(f"  {line[:400]}")
