@@ -24,7 +24,7 @@ static bool name_char(char c)
 /* The whole identifier around the match, up to the assignment. */
 static struct value name_of(const struct candidate *c)
 {
-	size_t from = c->whole_start, to = c->whole_start;
+	size_t from = c->whole_start, to = from;
 
 	while (from && c->whole_start - from < NAME_MAX_LEN && name_char(c->text[from - 1]))
 		from--;

@@ -162,7 +162,7 @@ static int add_alternatives(
 
 		if (t[k] == MARK_OPEN)
 			depth++;
-		if (t[k] == MARK_CLOSE && k < close)
+		if (k < close && t[k] == MARK_CLOSE)
 			depth--;
 		if (k < close && (t[k] != MARK_COMMA || depth))
 			continue;
