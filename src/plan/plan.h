@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/control.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "call/call.h"
 #include "policy/policy.h"
 #include "verdict/verdict.h"
@@ -192,5 +193,22 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 	const struct bawn_verdict *v, const struct bawn_plan_options *o,
 	const struct bawn_plan **ret, struct bawn_error *err);
 
+/* The mount that a path inside lies on: the last one made over it; NULL if none is. */
+static inline const struct bawn_mount *bawn_plan_mount_of(
+	const struct bawn_plan *plan, const char *path)
+{
+	const struct bawn_mount *top = NULL;
+
+	for (size_t i = 0; i < plan->n_mounts; i++)
+		if (bawn_path_under(path, plan->mounts[i].dst))
+			top = &plan->mounts[i];
+	return top;
+}
+/* The kernel's own files: /proc, /sys and /dev. */
+static inline bool bawn_plan_is_kernels(const char *path)
+{
+	return bawn_path_under(path, "/proc") || bawn_path_under(path, "/sys") ||
+	       bawn_path_under(path, "/dev");
+}
 /* SHA-256 of the printed plan, for the audit log. */
 void bawn_plan_digest(const struct bawn_plan *plan, char ret[BAWN_HEX_LEN + 1]);

@@ -48,16 +48,6 @@ static const char *denied_by(const struct bawn_result *r, const char *path)
 	return NULL;
 }
 
-static const struct bawn_mount *mount_of(const struct bawn_plan *plan, const char *path)
-{
-	const struct bawn_mount *top = NULL;
-
-	for (size_t i = 0; i < plan->n_mounts; i++)
-		if (bawn_path_under(path, plan->mounts[i].dst))
-			top = &plan->mounts[i];
-	return top;
-}
-
 /* Was it asked for? Programs look for many files that need not be there. */
 static bool asked_for(const struct bawn_result *r, const char *path)
 {
@@ -69,22 +59,17 @@ static bool asked_for(const struct bawn_result *r, const char *path)
 	return false;
 }
 
-static bool is_kernels(const char *path)
-{
-	return bawn_path_under(path, "/proc") || bawn_path_under(path, "/sys") ||
-	       bawn_path_under(path, "/dev");
-}
-
 static const char *hint_for(const struct reader *rd, const char *path, bool spelled)
 {
 	const struct bawn_plan *plan = rd->r->plan;
 	const char *rule = denied_by(rd->r, path);
-	const struct bawn_mount *m = mount_of(plan, path);
+	const struct bawn_mount *m = bawn_plan_mount_of(plan, path);
 
 	if (rule)
 		return bawn_arena_printf(rd->a,
 			"'%s' is denied to the command (rule filesystem.deny: %s)", path, rule);
-	if (!spelled || is_kernels(path) || plan->backend.image || !asked_for(rd->r, path))
+	if (!spelled || bawn_plan_is_kernels(path) || plan->backend.image ||
+		!asked_for(rd->r, path))
 		return NULL;
 	if (!m)
 		return bawn_arena_printf(rd->a,

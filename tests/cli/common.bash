@@ -29,7 +29,7 @@ need_run() {
 
 # With sanitizers the programs are not static and not all of their filters are loaded.
 need_plain() {
-	[[ $(bawn version) == *"built: static"* ]] || skip "not with a build that is not static"
+	[[ $(bawn version) == *"built: static"* ]] || skip "needs static programs and all filters: run it with a build without sanitizers (make test)"
 }
 
 # One line, starting with "bawn: ", on standard error, and nothing on standard output.

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as Go. */
-#define FUZZ_LANG BAWN_LANG_GO
-#include "fuzz-code.h"
+#define FUZZ_SUBJECT                                  \
+	.kind = BAWN_KIND_CODE, .lang = BAWN_LANG_GO, \
+	.detect = BAWN_DETECT_CODE | BAWN_DETECT_COMMAND
+#include "fuzz-subject.h"

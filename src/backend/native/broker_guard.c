@@ -306,14 +306,10 @@ int bawn_guard_check(const struct bawn_susp *s, const struct bawn_place *p, enum
 /* What no grant opens, and why; "" for everything else. */
 static const char *why_closed(const struct bawn_plan *plan, const char *path)
 {
-	const struct bawn_mount *top = NULL;
+	const struct bawn_mount *top = bawn_plan_mount_of(plan, path);
 
-	if (bawn_path_under(path, "/proc") || bawn_path_under(path, "/sys") ||
-		bawn_path_under(path, "/dev"))
+	if (bawn_plan_is_kernels(path))
 		return "it is the kernel's, and no grant makes it writable in a sandbox";
-	for (size_t i = 0; i < plan->n_mounts; i++)
-		if (bawn_path_under(path, plan->mounts[i].dst))
-			top = &plan->mounts[i];
 	if (!top && plan->backend.image)
 		return "it belongs to the image, which is read-only";
 	/* a container has its system in one piece */

@@ -11,15 +11,6 @@
 
 #define UNIT_KEY 20 /* longer than ExecStartPost= */
 
-static struct sh_inner *add(struct sh *s, struct sh_inners *in, const char *t, unsigned how)
-{
-	struct sh_inner *x = t && *t ? sh_inner_add(s, in, t) : NULL;
-
-	if (x)
-		x->how = how;
-	return x;
-}
-
 /* What find calls the files that it looks for, with a slash before it. */
 static const char *find_name(struct sh *s, const struct sh_command *c)
 {
@@ -75,7 +66,7 @@ static int find(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		i++;
 		if (exec_words(s, c, &i, reads ? file : place, &w, &filled) < 0)
 			return sh_no_memory(s);
-		(void)add(s, in, sh_quote_words(s, &w, 0), filled ? SH_ARGSIN : 0);
+		(void)sh_inner_put(s, in, sh_quote_words(s, &w, 0), filled ? SH_ARGSIN : 0);
 	}
 	return 0;
 }
@@ -110,21 +101,21 @@ static int git(struct sh *s, struct sh_command *c, struct sh_inners *in)
 				v++;
 			else if (!strncasecmp(t, "alias.", 6))
 				continue;
-			(void)add(s, in, v, 0);
+			(void)sh_inner_put(s, in, v, 0);
 		}
 		if (!strncmp(t, "ext::", 5))
-			(void)add(s, in, t + 5, 0);
+			(void)sh_inner_put(s, in, t + 5, 0);
 	}
 	return 0;
 }
 
 static int tar(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
-	(void)add(s, in, behind(c, "--checkpoint-action=exec="), 0);
-	(void)add(s, in, behind(c, "--to-command="), 0);
-	(void)add(s, in, behind(c, "--use-compress-program="), 0);
-	(void)add(s, in, behind(c, "-I"), 0);
-	(void)add(s, in, behind(c, "--rsh-command="), 0);
+	(void)sh_inner_put(s, in, behind(c, "--checkpoint-action=exec="), 0);
+	(void)sh_inner_put(s, in, behind(c, "--to-command="), 0);
+	(void)sh_inner_put(s, in, behind(c, "--use-compress-program="), 0);
+	(void)sh_inner_put(s, in, behind(c, "-I"), 0);
+	(void)sh_inner_put(s, in, behind(c, "--rsh-command="), 0);
 	return 0;
 }
 
@@ -147,7 +138,7 @@ static int add_string(struct sh *s, struct sh_inners *in, const char *p)
 
 	if (!t)
 		return sh_no_memory(s);
-	(void)add(s, in, t, 0);
+	(void)sh_inner_put(s, in, t, 0);
 	return 0;
 }
 
@@ -214,7 +205,7 @@ static int add_list(struct sh *s, struct sh_inners *in, const char *p)
 			p++;
 	}
 	if (w.n > 1)
-		(void)add(s, in, sh_quote_words(s, &w, 0), 0);
+		(void)sh_inner_put(s, in, sh_quote_words(s, &w, 0), 0);
 	return 0;
 }
 
@@ -389,7 +380,7 @@ static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bo
 			rc = sh_code_inner(s, c, f->data.text, in);
 	}
 	if (rc == 0 && !script && f->data.known && f->data.len)
-		(void)add(s, in, f->data.text, 0);
+		(void)sh_inner_put(s, in, f->data.text, 0);
 	return rc;
 }
 
@@ -441,7 +432,7 @@ static int runner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		/* commands=["a","b"] */
 		if (!strncmp(t, "commands=", 9))
 			t += 9;
-		(void)add(s, in,
+		(void)sh_inner_put(s, in,
 			t[0] == '['
 				? bawn_arena_strndup(s->a, t + 2, strlen(t) > 4 ? strlen(t) - 4 : 0)
 				: t,
@@ -458,10 +449,10 @@ static int ssh_options(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		if (!p)
 			p = strcasestr(c->args.v[i].text, "LocalCommand");
 		if (p && (p = strpbrk(p, "= ")))
-			(void)add(s, in, p + 1, 0);
+			(void)sh_inner_put(s, in, p + 1, 0);
 	}
 	if (!strcmp(c->args.v[0].text, "rsync"))
-		(void)add(s, in, behind(c, "-e"), 0);
+		(void)sh_inner_put(s, in, behind(c, "-e"), 0);
 	return 0;
 }
 
@@ -506,7 +497,7 @@ static int editor(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		const char *t = c->args.v[i].text, *bang = strchr(t, '!'), *to;
 
 		if (bang && bang - t < 4 && (t[0] == ':' || t == bang))
-			(void)add(s, in, bang + 1, 0);
+			(void)sh_inner_put(s, in, bang + 1, 0);
 		to = t[0] == ':' || sh_is(c->args.v[i - 1].text, "|-c|--cmd|") ? saves_to(s, t)
 									       : NULL;
 		if (to && bawn_strlist_add(s->a, &c->writes, to) < 0)
@@ -532,7 +523,7 @@ static int database(struct sh *s, struct sh_command *c, struct sh_inners *in)
 			return sh_no_memory(s);
 		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
 			if (!strncmp(t, keys[k], strlen(keys[k])))
-				(void)add(s, in, t + strlen(keys[k]), 0);
+				(void)sh_inner_put(s, in, t + strlen(keys[k]), 0);
 		}
 	}
 	return 0;
@@ -543,7 +534,7 @@ static int fleet(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	for (size_t i = 1; i + 1 < c->args.n; i++) {
 		if (sh_is(c->args.v[i].text, "|-a|--args|cmd.run|cmd.shell|"))
-			(void)add(s, in, c->args.v[i + 1].text, 0);
+			(void)sh_inner_put(s, in, c->args.v[i + 1].text, 0);
 	}
 	return 0;
 }
@@ -566,7 +557,7 @@ static void unit_lines(struct sh *s, struct sh_inners *in, const char *t)
 			continue;
 		eq += 1 + strspn(eq + 1, "@-:+!");
 		end = eq + strcspn(eq, "\n");
-		(void)add(s, in, bawn_arena_strndup(s->a, eq, (size_t)(end - eq)), 0);
+		(void)sh_inner_put(s, in, bawn_arena_strndup(s->a, eq, (size_t)(end - eq)), 0);
 		p = end;
 	}
 }
@@ -621,7 +612,7 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	if (sh_is(p, "|dpkg|rpm|apt|apt-get|yum|dnf|zypper|apk|pacman|pip|pip3|npm|gem|"))
 		return install_file(s, c);
 	if (sh_is(p, "|at|batch|") && c->in.known && c->in.len) {
-		(void)add(s, in, c->in.text, 0);
+		(void)sh_inner_put(s, in, c->in.text, 0);
 		return 0;
 	}
 	if (lang != BAWN_LANG_AUTO) {

@@ -243,6 +243,8 @@ struct sh_inners {
 };
 /* A script that the command runs. Too many are as bad as too deep. */
 struct sh_inner *sh_inner_add(struct sh *s, struct sh_inners *in, const char *text);
+/* The same with how it is run; nothing for no text. */
+struct sh_inner *sh_inner_put(struct sh *s, struct sh_inners *in, const char *text, unsigned how);
 int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* inner.c: scripts in the arguments of programs that are no wrappers (find, git, tar, awk, …). */
 int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in);

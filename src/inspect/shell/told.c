@@ -8,15 +8,6 @@
 
 #include "inspect/shell/model.h"
 
-static struct sh_inner *add(struct sh *s, struct sh_inners *in, const char *t, unsigned how)
-{
-	struct sh_inner *x = t && *t ? sh_inner_add(s, in, t) : NULL;
-
-	if (x)
-		x->how = how;
-	return x;
-}
-
 /* NAME=VALUE where programs run what the value says. */
 static const char *command_of(struct sh *s, const char *word)
 {
@@ -34,9 +25,9 @@ static const char *command_of(struct sh *s, const char *word)
 static void variables(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
 	for (size_t i = 0; i < c->assigns.n; i++)
-		(void)add(s, in, command_of(s, c->assigns.v[i].text), 0);
+		(void)sh_inner_put(s, in, command_of(s, c->assigns.v[i].text), 0);
 	for (size_t i = 1; sh_is(c->args.v[0].text, "|export|declare|") && i < c->args.n; i++)
-		(void)add(s, in, command_of(s, c->args.v[i].text), 0);
+		(void)sh_inner_put(s, in, command_of(s, c->args.v[i].text), 0);
 }
 
 /* Words that stand at the start of a line or behind a semicolon, by the program that knows them. */
@@ -68,7 +59,7 @@ static void order_lines(
 
 			if (sh_is(c->args.v[0].text, orders[i].program) &&
 				!strncmp(p, orders[i].order, k))
-				(void)add(s, in,
+				(void)sh_inner_put(s, in,
 					bawn_arena_strndup(s->a, p + k, strcspn(p + k, "\n;")), 0);
 		}
 		n = strcspn(p, "\n;");
@@ -82,13 +73,13 @@ static int wrapped(struct sh *s, const struct sh_command *c, struct sh_inners *i
 	size_t i = 1;
 
 	if (!strcmp(c->args.v[0].text, "man")) {
-		(void)add(s, in, sh_option(c, "-P", "--pager"), 0);
+		(void)sh_inner_put(s, in, sh_option(c, "-P", "--pager"), 0);
 		return 0;
 	}
 	while (i < c->args.n && c->args.v[i].text[0] == '-')
 		i += 1 + (size_t)sh_is(c->args.v[i].text, "|-w|-E|--timeout|");
 	if (i + 1 < c->args.n && c->args.v[i + 1].text[0] != '-')
-		(void)add(s, in, sh_quote_words(s, &c->args, i + 1), 0);
+		(void)sh_inner_put(s, in, sh_quote_words(s, &c->args, i + 1), 0);
 	return 0;
 }
 
@@ -111,7 +102,7 @@ static int listed(struct sh *s, const struct sh_command *c, struct sh_inners *in
 		*x = c->args.v[i];
 	}
 	if (list && w.n)
-		(void)add(s, in, sh_quote_words(s, &w, 0), 0);
+		(void)sh_inner_put(s, in, sh_quote_words(s, &w, 0), 0);
 	return 0;
 }
 
@@ -130,7 +121,7 @@ static int fed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 		return 0;
 	rc = sh_vet_execution(s, c, &c->in);
 	if (rc == 0 && c->in.known && c->in.len)
-		(void)add(s, in, c->in.text, remote ? SH_REMOTE : 0);
+		(void)sh_inner_put(s, in, c->in.text, remote ? SH_REMOTE : 0);
 	return rc;
 }
 

@@ -104,6 +104,15 @@ struct sh_inner *sh_inner_add(struct sh *s, struct sh_inners *in, const char *te
 	return x;
 }
 
+struct sh_inner *sh_inner_put(struct sh *s, struct sh_inners *in, const char *text, unsigned how)
+{
+	struct sh_inner *x = text && *text ? sh_inner_add(s, in, text) : NULL;
+
+	if (x)
+		x->how = how;
+	return x;
+}
+
 static void drop(struct sh_command *c, size_t n)
 {
 	if (n > c->args.n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as source of FUZZ_LANG: bounded, and every finding lies inside the text. */
+/* Any bytes as FUZZ_SUBJECT: bounded, every finding lies inside the text, confidences are sane. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -13,9 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct bawn_findings f = {0};
 	struct bawn_error err = {0};
 	struct bawn_subject sub = {
-		.kind = BAWN_KIND_CODE,
-		.lang = FUZZ_LANG,
-		.detect = BAWN_DETECT_CODE | BAWN_DETECT_COMMAND,
+		FUZZ_SUBJECT,
 		.text = (const char *)data,
 		.len = size,
 		.last = true,
@@ -24,7 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!a || bawn_scan_subject(a, NULL, &sub, &f, &err) < 0)
 		abort();
 	for (size_t i = 0; i < f.n; i++)
-		if (f.v[i].start > f.v[i].end || f.v[i].end > size)
+		if (f.v[i].start > f.v[i].end || f.v[i].end > size ||
+			!(f.v[i].confidence >= 0 && f.v[i].confidence <= 1))
 			abort();
 	return 0;
 }
