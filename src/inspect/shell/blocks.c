@@ -27,6 +27,24 @@ struct sh_command *sh_command_now(struct sh *s, struct sh_reader *r)
 	return r->cmd;
 }
 
+/* while true; do …, while :; do …: behind the first word. */
+static bool never_ends(const struct sh_reader *r)
+{
+	static const char *const conditions[] = {"true", ":", "1", "[ 1 ]", "[[ 1 ]]", "[ true ]"};
+	const char *p = r->t + r->i, *end = r->t + r->n;
+
+	while (p < end && *p == ' ')
+		p++;
+	for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
+		size_t n = strlen(conditions[i]);
+
+		if ((size_t)(end - p) > n && !memcmp(p, conditions[i], n) &&
+			strchr(" ;\n", p[n]) && p[n])
+			return true;
+	}
+	return false;
+}
+
 int sh_block_begin(struct sh *s, struct sh_reader *r, enum sh_block_kind kind)
 {
 	struct sh_block *b = bawn_grow(s->a, &r->blocks, &r->n_blocks, &r->cap_blocks);
@@ -39,6 +57,7 @@ int sh_block_begin(struct sh *s, struct sh_reader *r, enum sh_block_kind kind)
 		.piped = r->piped,
 		.body = r->i,
 		.out = sh_text(""),
+		.ever = kind == SH_BLOCK_LOOP && !r->for_name && never_ends(r),
 	};
 	if (r->n_blocks > BLOCKS_MAX)
 		s->deep = true;
@@ -252,13 +271,15 @@ static int note_place(struct sh *s, const struct sh_reader *r)
 	return 0;
 }
 
-static bool in_loop(const struct sh_reader *r)
+static unsigned in_loop(const struct sh_reader *r)
 {
+	unsigned how = 0;
+
 	for (size_t i = 0; i < r->n_blocks; i++) {
 		if (r->blocks[i].kind == SH_BLOCK_LOOP)
-			return true;
+			how |= SH_LOOP | (r->blocks[i].ever ? SH_EVER : 0);
 	}
-	return false;
+	return how;
 }
 
 int sh_command_end(struct sh *s, struct sh_reader *r, bool piped)
@@ -274,7 +295,7 @@ int sh_command_end(struct sh *s, struct sh_reader *r, bool piped)
 		return 0;
 	}
 	r->to_pipe = piped;
-	c->how |= r->how | (piped ? SH_PIPED : 0) | (in_loop(r) ? SH_LOOP : 0);
+	c->how |= r->how | (piped ? SH_PIPED : 0) | in_loop(r);
 	c->in = r->in;
 	if (r->piped)
 		c->in = r->pipe;

@@ -195,6 +195,41 @@ static int vet_hide(struct sh *s, const struct sh_command *c)
 		"puts secrets aside in a hidden place", s->script ? 0.2 : 0.36);
 }
 
+/* The folders that web servers show to everybody. */
+static bool shown_to_all(const char *path)
+{
+	return path[0] == '/' && (strstr(path, "/www/") || strstr(path, "/html/") ||
+					 strstr(path, "/htdocs/") || strstr(path, "/public_html/") ||
+					 strstr(path, "/wwwroot/"));
+}
+
+/* Keys, a whole home or a database; an application's own settings belong there. */
+static bool grave(const struct sh_data *d)
+{
+	return (d->taint & SH_HARD) ||
+	       ((d->taint & SH_SECRET) &&
+		       ((d->taint & SH_PACKED) || (d->from && strstr(d->from, "dump"))));
+}
+
+/* Secrets in a file that a web server hands out. */
+static int vet_show(struct sh *s, const struct sh_command *c)
+{
+	bool shows = false;
+
+	for (size_t i = 0; i < c->redirs.n; i++)
+		shows = shows || (c->redirs.v[i].kind != SH_IN && c->redirs.v[i].path &&
+					 shown_to_all(c->redirs.v[i].path) && grave(&c->out));
+	for (size_t i = 0; !shows && i < c->writes.n; i++) {
+		const struct sh_file *f = sh_file_get(s, c->writes.v[i], false);
+
+		shows = f && shown_to_all(c->writes.v[i]) && grave(&f->data);
+	}
+	return !shows ? 0
+		      : sh_found(s, c, "command.show-secrets", "exfiltration",
+				"puts secrets where a web server shows them to everybody",
+				s->script ? 0.31 : 0.45);
+}
+
 /* s/./& /g and its kin: every letter apart. */
 static bool spreads(const struct sh_command *c)
 {
@@ -222,7 +257,7 @@ static int vet_unmask(struct sh *s, const struct sh_command *c)
 int sh_vet_collect(struct sh *s, const struct sh_command *c)
 {
 	static int (*const vets[])(struct sh * s, const struct sh_command *c) = {
-		vet_serve, vet_unmask, vet_hide, vet_sealed, vet_accounts, vet_guess, vet_search};
+		vet_serve, vet_unmask, vet_hide, vet_show, vet_sealed, vet_accounts, vet_guess, vet_search};
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < sizeof(vets) / sizeof(vets[0]); i++)

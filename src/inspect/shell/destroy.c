@@ -270,6 +270,8 @@ static int vet_dd(struct sh *s, const struct sh_command *c)
 		x = placeholder(to) ? 0.2 : blank ? 0.85 : 0.4;
 	else if (to && vital(to))
 		x = 0.7;
+	else if (to && blank && !strstr(c->line, "count=") && strncmp(to, "/dev/", 5) != 0)
+		x = 0.31;
 	return found(s, c, "command.write-device", "overwrites a disk or a file of the system", x);
 }
 

@@ -159,7 +159,8 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 		"Bun.file", NULL};
 	static const char *const sends[] = {".post(", ".put(", "Net::HTTP.post", "->post(",
 		"sendmail", "send_message", ".sendall(", ".send(", ".sendfile(", "storbinary",
-		"storlines", "data=", "data =", "body:", "body=", "POST", "PUT", ".lookup(", NULL};
+		"storlines", "data=", "data =", "body:", "body=", "POST", "PUT", ".lookup(",
+		"urlencode", "encodeURIComponent", "quote(", "http_build_query", NULL};
 	const struct sh_secret *x = sh_secret_of(s, code);
 
 	if (!any_of(code, net))

@@ -9,7 +9,8 @@
 #include "inspect/scan.h"
 #include "inspect/shell/shell.h"
 
-#define UNIT_KEY 20 /* longer than ExecStartPost= */
+#define UNIT_KEY    20 /* longer than ExecStartPost= */
+#define STRINGS_MAX 64
 
 /* What find calls the files that it looks for, with a slash before it. */
 static const char *find_name(struct sh *s, const struct sh_command *c)
@@ -129,13 +130,32 @@ static const char *string_end(const char *p)
 	return p;
 }
 
+/* What joins the string that ends at `end` to another one: nothing, + or a dot. */
+static const char *next_string(const char *end)
+{
+	const char *p = *end ? end + 1 : end;
+
+	p += strspn(p, " \t");
+	if (*p == '+' || *p == '.')
+		p += 1 + strspn(p + 1, " \t");
+	return *p == '"' || *p == '\'' ? p : NULL;
+}
+
 static int add_string(struct sh *s, struct sh_inners *in, const char *p)
 {
-	const char *end = string_end(p);
+	const char *end = string_end(p), *next = *p == '`' ? NULL : next_string(end);
 	size_t n = (size_t)(end - p - 1), k = 0;
 	const char *t = *p == '`' ? bawn_arena_strndup(s->a, p + 1, n)
 				  : sh_decode_escapes(s->a, p + 1, n, &k);
 
+	for (unsigned i = 0; t && next && i < STRINGS_MAX; i++) {
+		const char *more;
+
+		end = string_end(next);
+		more = sh_decode_escapes(s->a, next + 1, (size_t)(end - next - 1), &k);
+		t = more ? bawn_arena_printf(s->a, "%s%s", t, more) : NULL;
+		next = next_string(end);
+	}
 	if (!t)
 		return sh_no_memory(s);
 	(void)sh_inner_put(s, in, t, 0);

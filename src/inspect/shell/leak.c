@@ -17,6 +17,9 @@ struct leak {
 	bool store;       /* what leaves is where a person keeps the keys to other machines */
 	bool lookup;      /* as part of a name that is looked up */
 	bool web;         /* by a client of the web */
+	bool stream;      /* what another program prints, as it comes */
+	bool beyond;      /* a file of the system or of somebody's own papers */
+	bool parcel;      /* an archive that lies where things are put aside */
 };
 
 static void take(struct leak *l, unsigned taint, const char *from)
@@ -95,20 +98,76 @@ static bool announces(const struct sh_word *w)
 	return name > 1 || (who && (name || all > 1));
 }
 
+static bool ends_in(const char *t, const char *list)
+{
+	size_t n = strlen(t);
+
+	for (const char *p = list; *p; p += strlen(p) + 1) {
+		size_t k = strlen(p);
+
+		if (n > k && !strcasecmp(t + n - k, p))
+			return true;
+	}
+	return false;
+}
+
+/* x=@FILE, x=<FILE, @FILE, -T FILE: the file that is sent; NULL: none. */
+static const char *body_file(const struct sh_command *c, size_t i)
+{
+	const char *t = c->args.v[i].text, *eq = strchr(t, '=');
+
+	if (t[0] == '@')
+		return t + 1;
+	if (eq && (eq[1] == '@' || eq[1] == '<'))
+		return eq + 2;
+	if (!strncmp(t, "-d@", 3))
+		return t + 3;
+	if (eq && (!strncmp(t, "--post-file", 11) || !strncmp(t, "--upload-file", 13) ||
+			  !strncmp(t, "--body-file", 11)))
+		return eq + 1;
+	return sh_is(c->args.v[i - 1].text, "|-T|--upload-file|--post-file|--body-file|") ? t
+											 : NULL;
+}
+
+static const char dumps[] = ".sql\0.sql.gz\0.dump\0.sql.bz2\0.sql.zst\0";
+
+/* What the place and the name of a file say about what is in it. */
+static void take_file(struct sh *s, struct leak *l, const char *path)
+{
+	enum sh_place p = sh_place(s, path);
+	bool own = strstr(path, "/Documents/") || strstr(path, "/Desktop/") ||
+		   strstr(path, "/Pictures/");
+
+	/* nobody sends a folder: it stands for the files that were found there */
+	if (p == SH_ROOT_DIR || p == SH_HOME_DIR || p == SH_SYSTEM_DIR)
+		take(l, SH_SECRET, "files of others");
+	if (ends_in(path, dumps))
+		take(l, SH_SECRET, "a dump of a database");
+	l->beyond = l->beyond || p == SH_IN_SYSTEM || (p == SH_IN_HOME && own);
+	l->parcel = l->parcel ||
+		    (p == SH_TEMP && ends_in(path, ".tgz\0.tar.gz\0.tar\0.zip\0.7z\0.rar\0"
+						   ".tar.xz\0.txz\0.tar.bz2\0.tar.zst\0"));
+}
+
 /* Word i is what is sent, or the file that holds it. */
 static void take_body(struct sh *s, const struct sh_command *c, size_t i, struct leak *l)
 {
 	const struct sh_word *w = &c->args.v[i];
+	const char *file = body_file(c, i);
 	size_t n = strlen(w->text);
 
 	take_word(s, l, w, true);
+	if (file)
+		take_file(s, l, file);
 	if (sh_is(c->args.v[i - 1].text, "|-T|--upload-file|") || (c->how & SH_ARGSIN))
 		take(l, SH_FILE, w->text);
 	/* every file of a home or a system that fits */
 	if ((c->how & SH_ARGSIN) && (c->in.taint & (SH_TREE | SH_SOME)))
 		take(l, SH_SECRET, "files of others");
-	if (n && w->text[n - 1] == '-' && (n == 1 || strchr("@=", w->text[n - 2])))
+	if (n && w->text[n - 1] == '-' && (n == 1 || strchr("@=<", w->text[n - 2]))) {
 		take_input(l, c);
+		l->stream = true;
+	}
 }
 
 static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
@@ -161,13 +220,26 @@ static void pipe_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 	}
 }
 
+static bool in_bucket(const char *t)
+{
+	return !strncmp(t, "s3://", 5) || !strncmp(t, "gs://", 5) || strstr(t, "blob.core");
+}
+
 static bool remote_place(const char *t)
 {
 	const char *colon = strchr(t, ':');
 
-	return !strncmp(t, "s3://", 5) || !strncmp(t, "gs://", 5) || strstr(t, "blob.core") ||
+	return in_bucket(t) ||
 	       (colon && colon > t + 1 && t[0] != '/' && t[0] != '.' && t[0] != '-' &&
 		       strncmp(t, "file:", 5) != 0);
+}
+
+/* A whole home, all homes or all settings of a machine. */
+static bool all_of_somebody(struct sh *s, const char *path)
+{
+	enum sh_place p = sh_place(s, path);
+
+	return p == SH_ROOT_DIR || p == SH_HOME_DIR || sh_is(path, "|/etc|/etc/|");
 }
 
 /* scp, rsync, rclone, aws s3 cp: what is copied away from here. */
@@ -194,10 +266,15 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 	l->host = remote_place(to) ? to : NULL;
 	/* for everybody to read, or a service that is not the usual one */
 	if (sh_has(c,
-		    "|public-read|public-read-write|--no-sign-request|--endpoint-url|publicRead|"))
+		    "|public-read|public-read-write|--no-sign-request|--endpoint-url|publicRead|")) {
 		l->transfer = false;
-	l->store = l->from && (!strncmp(l->from, "~/.", 3) || !strncmp(l->from, "/root/.", 7)) &&
-		   sh_secret_of(s, l->from);
+		if (here && ends_in(c->args.v[here].text, dumps))
+			take(l, SH_SECRET, "a database");
+	}
+	l->store = l->from &&
+		   (((!strncmp(l->from, "~/.", 3) || !strncmp(l->from, "/root/.", 7)) &&
+			    sh_secret_of(s, l->from)) ||
+			   (in_bucket(to) && all_of_somebody(s, l->from)));
 	if (!l->host)
 		l->taint = 0;
 	/* from there to here */
@@ -435,6 +512,29 @@ static bool is_secret(const struct leak *l)
 	return (l->taint & SH_SECRET) != 0;
 }
 
+/* An archive that nobody on the way can look into. */
+static bool is_sealed(const struct leak *l)
+{
+	return (l->taint & SH_SEALED) && !l->transfer;
+}
+
+/* tar c … | curl -T -: a tree on its way to a page. */
+static bool is_packed(const struct leak *l)
+{
+	return (l->taint & SH_PACKED) && l->web && l->stream;
+}
+
+/* Work lies in the workspace; this does not. */
+static bool is_beyond(const struct leak *l)
+{
+	return l->beyond && l->web;
+}
+
+static bool is_parcel(const struct leak *l)
+{
+	return l->parcel && l->web;
+}
+
 static bool is_lookup(const struct leak *l)
 {
 	return (l->taint & SH_HOST) && l->lookup;
@@ -461,6 +561,10 @@ static const struct {
 	{is_store_copied, 0.6, 0.36},
 	{is_secret_copied, 0.45, 0.25},
 	{is_secret, 0.85, 0.6},
+	{is_sealed, 0.6, 0.36},
+	{is_packed, 0.5, 0.33},
+	{is_beyond, 0.5, 0.36},
+	{is_parcel, 0.4, 0.31},
 	{is_lookup, 0.6, 0.42},
 	{is_host, 0.6, 0.22},
 };

@@ -174,6 +174,8 @@ static int copy_input(struct sh *s, struct sh_command *c)
 		if (t[0] == '-' || is_amount(c, i))
 			continue;
 		files = true;
+		if (sh_is(t, "|/dev/zero|/dev/urandom|/dev/random|"))
+			add_taint(&d, SH_ENDLESS, t);
 		f = sh_file_get(s, t, false);
 		if (f && !(c->how & SH_PIPED) && !c->redirs.n)
 			f->seen = true;
@@ -181,6 +183,8 @@ static int copy_input(struct sh *s, struct sh_command *c)
 	}
 	c->out = files ? d : c->in;
 	sh_read_files(s, c, &c->out);
+	if (sh_is(c->args.v[0].text, "|head|"))
+		c->out.taint &= ~SH_ENDLESS;
 	return 0;
 }
 
@@ -289,8 +293,7 @@ static int substitute(struct sh *s, struct sh_command *c)
 	return 0;
 }
 
-/* The program makes a file out of others. */
-static int convert(struct sh *s, struct sh_command *c, const char *to)
+int sh_convert(struct sh *s, struct sh_command *c, const char *to)
 {
 	struct sh_data d = sh_unknown(c->in.taint, c->in.from);
 
@@ -390,7 +393,7 @@ static int disk_dump(struct sh *s, struct sh_command *c)
 			w->from = "a dump of the disk";
 		}
 	}
-	return convert(s, c, to);
+	return sh_convert(s, c, to);
 }
 
 /* The screen, the microphone or the camera. */
@@ -417,109 +420,6 @@ static int record(struct sh *s, struct sh_command *c)
 	return sh_put_file(s, c, to, &d);
 }
 
-/* ~/Documents and its kin, all of it. */
-static bool private_tree(const char *t)
-{
-	size_t n = strlen(t);
-	const char *name;
-
-	while (n > 1 && (t[n - 1] == '/' || t[n - 1] == '*'))
-		n--;
-	for (name = t + n; name > t && name[-1] != '/';)
-		name--;
-	return (n == (size_t)(name - t) + 9 && !strncmp(name, "Documents", 9)) ||
-	       (n == (size_t)(name - t) + 7 && !strncmp(name, "Desktop", 7)) ||
-	       (n == (size_t)(name - t) + 8 && !strncmp(name, "Pictures", 8));
-}
-
-/* Somebody's whole home or a whole system is as good as its secrets. */
-static void whole_trees(struct sh *s, struct sh_command *c, bool packs)
-{
-	for (size_t i = 1; i < c->args.n; i++) {
-		struct sh_word *w = &c->args.v[i];
-		enum sh_place p = w->text[0] != '-' ? sh_place(s, w->text) : SH_HERE_DIR;
-
-		if ((p == SH_HOME_DIR || p == SH_ROOT_DIR ||
-			    (packs && p == SH_IN_HOME && private_tree(w->text)) ||
-			    (p == SH_SYSTEM_DIR && strncmp(w->text, "/usr", 4) != 0)) &&
-			!w->from) {
-			w->taint |= SH_SECRET;
-			w->from = w->text;
-		}
-	}
-}
-
-/* As convert, and what comes out is an archive. */
-static int pack(struct sh *s, struct sh_command *c, const char *to)
-{
-	int rc = convert(s, c, to);
-	struct sh_file *f = rc == 0 && to ? sh_file_get(s, to, false) : NULL;
-
-	if (f)
-		f->data.taint |= SH_PACKED;
-	else
-		c->out.taint |= SH_PACKED;
-	return rc;
-}
-
-/* As convert; an archive that goes in comes out sealed. */
-static int seal(struct sh *s, struct sh_command *c, const char *to)
-{
-	int rc = convert(s, c, to);
-	struct sh_file *f = rc == 0 && to ? sh_file_get(s, to, false) : NULL;
-	struct sh_data *d = f ? &f->data : &c->out;
-
-	if (sh_has(c, "|-d|--decrypt|"))
-		d->taint |= SH_DECODED;
-	else if (d->taint & SH_PACKED)
-		d->taint |= SH_SEALED;
-	return rc;
-}
-
-/* tar x, unzip: files of somebody who is only known by an address. */
-static void note_unpacked(struct sh *s, const struct sh_command *c)
-{
-	struct sh_data d = c->in;
-	const char *flags = c->args.n > 1 ? c->args.v[1].text : "";
-
-	if (strcmp(c->args.v[0].text, "unzip") != 0 && !strchr(flags, 'x') &&
-		!sh_has(c, "|--extract|"))
-		return;
-	for (size_t i = 1; i < c->args.n; i++) {
-		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
-
-		if (f && (f->data.taint & SH_NET))
-			d = f->data;
-	}
-	if ((d.taint & SH_NET) && d.url && sh_host_of(s, d.url, NULL) == SH_HOST_ODD)
-		s->unpacked = d.url;
-}
-
-/* tar cf FILE …, zip FILE …, 7z a FILE … */
-static int archive(struct sh *s, struct sh_command *c)
-{
-	const char *p = c->args.v[0].text, *to = NULL;
-	const char *flags = c->args.n > 1 ? c->args.v[1].text : "";
-
-	if (sh_is(p, "|tar|gtar|bsdtar|")) {
-		to = sh_option(c, "-f", "--file");
-		if (!to && flags[0] != '-' && strchr(flags, 'f') && c->args.n > 2)
-			to = c->args.v[2].text;
-		if (!strchr(flags, 'c') && !sh_has(c, "|--create|-c|"))
-			to = NULL;
-	} else if (sh_is(p, "|7z|7za|7zr|rar|")) {
-		to = c->args.n > 2 ? c->args.v[2].text : NULL;
-	} else {
-		for (size_t i = 1; !to && i < c->args.n; i++) {
-			if (c->args.v[i].text[0] != '-' || !c->args.v[i].text[1])
-				to = c->args.v[i].text;
-		}
-	}
-	note_unpacked(s, c);
-	whole_trees(s, c, true);
-	return to || sh_is(p, "|tar|gtar|bsdtar|cpio|pax|") ? pack(s, c, to) : convert(s, c, to);
-}
-
 static int change_mode(struct sh *s, struct sh_command *c)
 {
 	for (size_t i = 2; i < c->args.n; i++) {
@@ -538,7 +438,7 @@ static int edit_in_place(struct sh *s, struct sh_command *c)
 
 	if (!sh_option(c, "-i", "--in-place") && !sh_has(c, "|-i|--in-place|"))
 		return sh_is(c->args.v[0].text, "|sed|gsed|") ? substitute(s, c)
-							      : convert(s, c, NULL);
+							      : sh_convert(s, c, NULL);
 	c->out = sh_text("");
 	while (i-- > 2 && c->args.v[i].text[0] != '-') {
 		int rc = sh_put_file(s, c, c->args.v[i].text, NULL);
@@ -615,9 +515,9 @@ bool sh_encodes(const struct sh_command *c)
 
 static int generic(struct sh *s, struct sh_command *c)
 {
-	unsigned t = sh_source(c);
-	struct sh_data d = sh_unknown(c->in.taint, c->in.from);
-	const char *host;
+	const char *host, *from = NULL;
+	unsigned t = sh_source(c, &from);
+	struct sh_data d = sh_unknown(c->in.taint & ~SH_ENDLESS, c->in.from);
 
 	d.url = c->in.url;
 	if (sh_prints_token(c)) {
@@ -625,7 +525,7 @@ static int generic(struct sh *s, struct sh_command *c)
 		return 0;
 	}
 	if (t) {
-		c->out = sh_unknown(t, c->args.v[0].text);
+		c->out = sh_unknown(t, from);
 		return 0;
 	}
 	/* what the other end sends */
@@ -649,6 +549,10 @@ static int generic(struct sh *s, struct sh_command *c)
 		d.taint |= SH_DECODED;
 	if (sh_encodes(c) && (d.taint & (SH_ENV | SH_SECRET)))
 		d.taint |= SH_CODED;
+	if (sh_encodes(c) && (d.taint & (SH_PACKED | SH_SMALL)))
+		d.taint |= SH_SEALED;
+	if (d.from && !strncmp(d.from, "ps", 2))
+		d.from = sh_picked(s, c, d.from);
 	if (d.taint & SH_TREE && sh_is(c->args.v[0].text, "|grep|egrep|fgrep|rg|awk|gawk|"))
 		d.taint = (d.taint & ~SH_TREE) | SH_SOME;
 	sh_read_files(s, c, &d);
@@ -667,8 +571,10 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 		return sh_fetch(s, c);
 	if (!strcmp(p, "ftp") && sh_has(c, "|-o|"))
 		return sh_fetch(s, c);
-	if (sh_is(p, "|scp|rsync|"))
-		whole_trees(s, c, false);
+	if (sh_is(p, "|scp|rsync|") ||
+		(sh_is(p, "|aws|gsutil|gcloud|s3cmd|mc|azcopy|b2|rclone|s5cmd|") &&
+			sh_has(c, "|cp|sync|copy|rsync|mirror|put|mv|move|")))
+		sh_whole_trees(s, c, false);
 	if (sh_is(p, "|tftp|ftpget|scp|rsync|")) {
 		int rc = sh_fetch_odd(s, c, hit);
 
@@ -685,17 +591,19 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 	if (!strcmp(p, "dd"))
 		return disk_dump(s, c);
 	if (!strcmp(p, "unzip"))
-		note_unpacked(s, c);
+		sh_note_unpacked(s, c);
 	if (sh_is(p, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ar|"))
-		return archive(s, c);
+		return sh_archive(s, c);
 	if (sh_is(p, "|chmod|"))
 		return change_mode(s, c);
 	if (sh_is(p, "|sed|gsed|") || (!strcmp(p, "perl") && !printer(c)))
 		return edit_in_place(s, c);
 	if (sh_is(p, "|gpg|gpg2|age|rage|"))
-		return seal(s, c, sh_option(c, "-o", "--output"));
+		return sh_seal(s, c, sh_option(c, "-o", "--output"));
+	if (sh_is(p, "|gzip|pigz|bzip2|xz|zstd|lz4|"))
+		return sh_compress(s, c);
 	if (sh_is(p, "|sort|gcc|cc|clang|g++|go|"))
-		return convert(s, c, sh_option(c, "-o", "--output"));
+		return sh_convert(s, c, sh_option(c, "-o", "--output"));
 	if (sh_is(p, "|truncate|shred|touch|"))
 		return sh_put_file(s, c, sh_last(c), NULL);
 	*hit = false;
@@ -744,7 +652,7 @@ static int model_decoder(struct sh *s, struct sh_command *c, bool *hit)
 		return 0;
 	}
 	if (!strcmp(p, "openssl") && sh_has(c, "|enc|des3|aes-256-cbc|aes256|"))
-		return seal(s, c, sh_option(c, "-out", ""));
+		return sh_seal(s, c, sh_option(c, "-out", ""));
 	if (!strcmp(p, "rev"))
 		return reverse(s, c);
 	if (!strcmp(p, "tr"))
@@ -766,8 +674,11 @@ int sh_model(struct sh *s, struct sh_command *c)
 	bool hit = false;
 	int rc;
 
-	if (sh_is(p, "|echo|yes|"))
-		return echo(s, c);
+	if (sh_is(p, "|echo|yes|")) {
+		rc = echo(s, c);
+		c->out.taint |= !strcmp(p, "yes") ? SH_ENDLESS : 0;
+		return rc;
+	}
 	if (!strcmp(p, "printf"))
 		return print_formatted(s, c);
 	if (hidden_in(c))

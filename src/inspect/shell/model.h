@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Private to the models of programs (model.c, fetch.c). */
+/* Private to the models of programs (model.c, fetch.c, pack.c). */
 
 #include "inspect/shell/shell.h"
 
@@ -13,6 +13,19 @@ const char *sh_last(const struct sh_command *c);
 /* What the files named by its words are. */
 void sh_read_files(struct sh *s, const struct sh_command *c, struct sh_data *d);
 int sh_put_file(struct sh *s, struct sh_command *c, const char *path, const struct sh_data *d);
+
+/* The program makes a file out of others; NULL or "-": its output. */
+int sh_convert(struct sh *s, struct sh_command *c, const char *to);
+
+/* pack.c: tar cf FILE …, zip FILE …, 7z a FILE … */
+int sh_archive(struct sh *s, struct sh_command *c);
+/* gzip and its kin. */
+int sh_compress(struct sh *s, struct sh_command *c);
+/* As sh_convert; what was packed comes out sealed. */
+int sh_seal(struct sh *s, struct sh_command *c, const char *to);
+/* Somebody's whole home or a whole system among its words is as good as its secrets. */
+void sh_whole_trees(struct sh *s, struct sh_command *c, bool packs);
+void sh_note_unpacked(struct sh *s, const struct sh_command *c);
 
 /* fetch.c: curl, wget and their kin. */
 int sh_fetch(struct sh *s, struct sh_command *c);

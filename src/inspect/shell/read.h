@@ -46,6 +46,7 @@ struct sh_block {
 	enum sh_block_kind kind;
 	struct sh_data in, out;
 	bool piped;       /* it has input of its own */
+	bool ever;        /* a loop that never ends by itself */
 	size_t body;      /* where its text starts */
 	const char *name; /* for NAME, or the function that is being defined */
 	bool function;

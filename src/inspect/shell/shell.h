@@ -27,8 +27,10 @@
 #define SH_TREE    (1u << 8)  /* names of all files of a system or a home */
 #define SH_SOME    (1u << 9)  /* names of some files there */
 #define SH_PACKED  (1u << 10) /* an archive */
-#define SH_SEALED  (1u << 11) /* encrypted here */
+#define SH_SEALED  (1u << 11) /* packed, and then encrypted or written as text */
 #define SH_CLIP    (1u << 12) /* what somebody copied or typed */
+#define SH_ENDLESS (1u << 13) /* never ends by itself: yes, /dev/zero */
+#define SH_SMALL   (1u << 14) /* compressed, whatever it is */
 
 /* Bytes that are known, partly known or only known by where they come from. */
 struct sh_data {
@@ -81,6 +83,8 @@ struct sh_redirs {
 #define SH_PIPED  (1u << 3) /* its output goes into another command */
 #define SH_STDIN  (1u << 4) /* its input comes from another command or a file */
 #define SH_LOOP   (1u << 5)
+#define SH_EVER   (1u << 6) /* in a loop that never ends by itself */
+#define SH_BEHIND (1u << 7) /* with & behind it: nobody waits for it */
 
 struct sh_command {
 	struct sh_words args;    /* [0] is the program's last path component */
@@ -259,8 +263,8 @@ enum bawn_lang sh_interpreter(const char *prog);
 
 /* model.c: what it reads, prints and writes. */
 int sh_model(struct sh *s, struct sh_command *c);
-/* sources.c: what its output is, whatever its input; 0: nothing special. */
-unsigned sh_source(const struct sh_command *c);
+/* sources.c: what its output is, whatever its input, and what to call it; 0: nothing special. */
+unsigned sh_source(const struct sh_command *c, const char **ret_from);
 bool sh_encodes(const struct sh_command *c);
 bool sh_prints_token(const struct sh_command *c); /* it prints one secret in order to use it */
 
@@ -324,6 +328,10 @@ bool sh_narrowed(const struct sh_command *c, bool depth); /* find with condition
 int sh_vet_trees(struct sh *s, const struct sh_command *c);
 /* collect.c: what is gathered, offered or guessed. */
 int sh_vet_collect(struct sh *s, const struct sh_command *c);
+/* procs.c: "ps NAMES" when the command picks processes by their names out of `from`. */
+const char *sh_picked(struct sh *s, const struct sh_command *c, const char *from);
+/* Processes that are ended by a name that was picked, and loops that flood others. */
+int sh_vet_procs(struct sh *s, const struct sh_command *c);
 int sh_vet_flow(struct sh *s, const struct sh_command *c);
 /* Word i is a pattern, a message or a key to use, not a file to read. */
 bool sh_not_read(const struct sh_command *c, size_t i);

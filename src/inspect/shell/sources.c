@@ -23,10 +23,54 @@ static bool shows_environment(const struct sh_command *c)
 	       (t[0] && !t[strspn(t, "auxewf")] && strchr(t, 'e'));
 }
 
-/* What only says something about the host, the environment or a secret. */
-unsigned sh_source(const struct sh_command *c)
+/* A database as a whole. */
+static bool dumps(const struct sh_command *c)
 {
-	const char *p = c->args.v[0].text, *l = c->line;
+	const char *p = c->args.v[0].text;
+
+	if (sh_is(p, "|mysqldump|mariadb-dump|pg_dump|pg_dumpall|mongodump|mongoexport|slapcat|"
+		     "elasticdump|xtrabackup|mariabackup|ysql_dump|"))
+		return true;
+	return (!strcmp(p, "sqlite3") && strstr(c->line, ".dump")) ||
+	       (!strcmp(p, "redis-cli") && strstr(c->line, "--rdb -")) ||
+	       (!strcmp(p, "consul") && strstr(c->line, "kv export"));
+}
+
+/* Stores and tools that print every secret they know. */
+static bool tells_all(const struct sh_command *c)
+{
+	static const struct {
+		const char *programs, *order;
+	} ways[] = {
+		{"|security|", "find-generic"},
+		{"|security|", "find-internet"},
+		{"|security|", "dump-keychain"},
+		{"|gpg|gpg2|", "export-secret"},
+		{"|kubectl|oc|", "get secret"},
+		{"|kubectl|oc|", "config view --raw"},
+		{"|terraform|tofu|", "state pull"},
+		{"|heroku|", " config"},
+		{"|railway|", "variables"},
+		{"|aws|", "configure export-credentials"},
+		{"|git|", "credential fill"},
+		{"|bw|lpass|", " export"},
+		{"|etcdctl|", "/registry/secrets"},
+		{"|npm|pnpm|yarn|", "_authToken"},
+	};
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (sh_is(c->args.v[0].text, ways[i].programs) && strstr(c->line, ways[i].order))
+			return true;
+	}
+	return false;
+}
+
+/* What only says something about the host, the environment or a secret. */
+unsigned sh_source(const struct sh_command *c, const char **ret_from)
+{
+	const char *p = c->args.v[0].text;
+
+	*ret_from = p;
 
 	if (sh_is(p, "|env|printenv|") ||
 		(sh_is(p, "|set|export|declare|") && c->args.n < 3 &&
@@ -44,11 +88,11 @@ unsigned sh_source(const struct sh_command *c)
 		return SH_HOST;
 	if (sh_is(p, "|history|fc|"))
 		return SH_SECRET | SH_CLIP;
-	if (sh_is(p, "|mysqldump|pg_dump|pg_dumpall|mongodump|"))
+	if (dumps(c)) {
+		*ret_from = strstr(p, "dump") ? p : "a dump of a database";
 		return SH_SECRET;
-	if (strstr(l, "security find-generic") || strstr(l, "security find-internet") ||
-		strstr(l, "security dump-keychain") || strstr(l, "export-secret-keys") ||
-		(strstr(l, "get secret") && !strcmp(p, "kubectl")))
+	}
+	if (tells_all(c))
 		return SH_SECRET | SH_HARD;
 	if (sh_is(p, "|dig|nslookup|host|"))
 		return SH_NET;

@@ -651,6 +651,8 @@ static int ampersand(struct sh *s, struct sh_reader *r)
 		r->redir_fd = 1;
 		return redirect(s, r);
 	}
+	if (r->cmd && at(r, 1) != '&')
+		r->cmd->how |= SH_BEHIND;
 	r->i += at(r, 1) == '&' ? 2 : 1;
 	return sh_command_end(s, r, false);
 }

@@ -220,7 +220,8 @@ static bool plain_settings(const struct sh_command *c, const struct sh_data *d)
 	static const char *const runs[] = {"RUN", "PROGRAM", "IMPORT", "Invoke", "install ", "|",
 		"&", "$(", "`", "Proxy", "Verify", "Unauth", "Insecure", "LD_", "BASH_ENV",
 		"PROMPT_COMMAND", "alias ", "source ", ";", NULL};
-	static const char *const places[] = {"/udev/rules.d/", "/modprobe.d/", "/apt.conf.d/",
+	static const char *const places[] = {"/udev/rules.d/", "/modprobe.d/",
+		"/modules-load.d/", "/apt.conf.d/",
 		"/etc/environment", "/profile.d/", "/etc/profile", NULL};
 	const char *path = c->writes.n   ? c->writes.v[0]
 			   : c->redirs.n ? c->redirs.v[c->redirs.n - 1].path
@@ -322,6 +323,21 @@ static bool starts(const char *t, const char *const *list)
 	return false;
 }
 
+/* alias ls='/tmp/.x; ls': something from a place where anybody can put it. */
+static bool runs_from_temp(const char *line)
+{
+	static const char *const starts_it[] = {
+		"alias ", "eval ", "source ", ". ", "trap ", "PROMPT_COMMAND", NULL};
+	static const char *const temp[] = {"/tmp/", "/dev/shm/", NULL};
+	size_t n = strcspn(line, "\n");
+
+	for (size_t i = 0; starts(line, starts_it) && temp[i]; i++) {
+		if (memmem(line, n, temp[i], strlen(temp[i])))
+			return true;
+	}
+	return false;
+}
+
 /* What people put into the files that a login reads. */
 static bool usual_setup(const struct sh_data *d)
 {
@@ -339,6 +355,8 @@ static bool usual_setup(const struct sh_data *d)
 	while (p && *p) {
 		if (!starts(p, usual) && !strchr("\n", *p))
 			return strncmp(p, "cd ", 3) == 0;
+		if (runs_from_temp(p))
+			return false;
 		p = strchr(p, '\n');
 		p = p ? p + 1 : NULL;
 	}
@@ -504,5 +522,7 @@ int sh_vet(struct sh *s, struct sh_command *c)
 		rc = sh_vet_flow(s, c);
 	if (rc >= 0 && c->args.n)
 		rc = sh_vet_collect(s, c);
+	if (rc >= 0 && c->args.n)
+		rc = sh_vet_procs(s, c);
 	return rc < 0 ? rc : 0;
 }
