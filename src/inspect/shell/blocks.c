@@ -176,6 +176,23 @@ static int end_function(struct sh *s, struct sh_reader *r, const struct sh_block
 	return rc < 0 ? rc : sh_func_set(s, b->name, r->t + b->body, n, false);
 }
 
+/* while :; do x & done: one more each time, as fast as it can. */
+static int vet_spawn(struct sh *s, const struct sh_reader *r, const struct sh_block *b)
+{
+	static const char *const waits[] = {"sleep", "wait", "read", "nc ", "ncat", "timeout",
+		"flock", "sem ", "break", "exit"};
+	struct sh_command c = {.start = r->base, .end = r->base + r->i};
+
+	if (!b->ever || !b->behind || r->i <= b->body)
+		return 0;
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+		if (memmem(r->t + b->body, r->i - b->body, waits[i], strlen(waits[i])))
+			return 0;
+	}
+	return sh_found(s, &c, "command.spawn", "destruction",
+		"starts ever more programs without waiting for any", s->script ? 0.31 : 0.45);
+}
+
 int sh_block_end(struct sh *s, struct sh_reader *r, enum sh_block_kind kind)
 {
 	size_t k = r->n_blocks, word = kind == SH_BLOCK_LOOP || kind == SH_BLOCK_CASE ? 4 : 1;
@@ -205,6 +222,10 @@ int sh_block_end(struct sh *s, struct sh_reader *r, enum sh_block_kind kind)
 	c = sh_command_now(s, r);
 	if (!c)
 		return sh_no_memory(s);
+	if (rc == 0)
+		rc = vet_spawn(s, r, &b);
+	if (rc < 0)
+		return rc;
 	r->block_cmd = true;
 	r->cmd_start = b.body;
 	r->piped = b.piped;
@@ -271,13 +292,15 @@ static int note_place(struct sh *s, const struct sh_reader *r)
 	return 0;
 }
 
-static unsigned in_loop(const struct sh_reader *r)
+static unsigned in_loop(struct sh_reader *r, bool behind)
 {
 	unsigned how = 0;
 
 	for (size_t i = 0; i < r->n_blocks; i++) {
-		if (r->blocks[i].kind == SH_BLOCK_LOOP)
-			how |= SH_LOOP | (r->blocks[i].ever ? SH_EVER : 0);
+		if (r->blocks[i].kind != SH_BLOCK_LOOP)
+			continue;
+		how |= SH_LOOP | (r->blocks[i].ever ? SH_EVER : 0);
+		r->blocks[i].behind = r->blocks[i].behind || behind;
 	}
 	return how;
 }
@@ -295,7 +318,7 @@ int sh_command_end(struct sh *s, struct sh_reader *r, bool piped)
 		return 0;
 	}
 	r->to_pipe = piped;
-	c->how |= r->how | (piped ? SH_PIPED : 0) | in_loop(r);
+	c->how |= r->how | (piped ? SH_PIPED : 0) | in_loop(r, c->how & SH_BEHIND);
 	c->in = r->in;
 	if (r->piped)
 		c->in = r->pipe;

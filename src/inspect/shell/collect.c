@@ -161,6 +161,10 @@ static int vet_search(struct sh *s, const struct sh_command *c)
 	if (!sh_is(c->args.v[0].text, "|grep|egrep|rg|awk|") ||
 		!(c->in.taint & (SH_SECRET | SH_ENV)) || !c->in.from)
 		return 0;
+	if (!strcmp(c->in.from, "a dump of the disk"))
+		return sh_found(s, c, "command.search-disk", "credential-access",
+			"searches a disk itself, past the rights of the files on it",
+			s->script ? 0.2 : 0.36);
 	if (!strstr(c->in.from, "history") && !strstr(c->in.from, "environ") &&
 		!sh_is(c->in.from, "|ps|tcpdump|tshark|ngrep|"))
 		return 0;

@@ -222,7 +222,9 @@ static int call_function(struct sh *s, struct sh_reader *r, struct sh_command *c
 /* Words apart by one blank; blanks inside words are \x1f, so that rules can tell them. */
 static int make_line(struct sh *s, struct sh_command *c)
 {
-	size_t n = 1, k = 0;
+	bool init = c->path && (!strncmp(c->path, "/etc/init.d/", 12) ||
+				       !strncmp(c->path, "/etc/rc.d/init.d/", 17));
+	size_t n = sizeof("service "), k = 0;
 	char *t;
 
 	c->line = "";
@@ -231,6 +233,9 @@ static int make_line(struct sh *s, struct sh_command *c)
 	t = bawn_arena_alloc(s->a, n);
 	if (!t || !bawn_scan_spend(s->scan, n))
 		return t ? 0 : sh_no_memory(s);
+	/* as service calls it */
+	for (const char *p = init ? "service " : ""; *p; p++)
+		t[k++] = *p;
 	for (size_t i = 0; i < c->args.n; i++) {
 		if (i)
 			t[k++] = ' ';

@@ -303,7 +303,8 @@ static int vet_move(struct sh *s, const struct sh_command *c)
 	for (size_t i = 1; i + 1 < c->args.n; i++) {
 		if (sh_is(c->args.v[i].text,
 			    "|/etc|/usr|/bin|/sbin|/lib|/lib64|/boot|/var|/usr/bin|/usr/lib|/usr/sbin|"
-			    "/etc/|/usr/|/bin/|/lib/|/boot/|/var/|/*|/etc/*|/bin/*|/lib/*|/boot/*|"))
+			    "/etc/|/usr/|/bin/|/lib/|/boot/|/var/|/*|/etc/*|/bin/*|/lib/*|/boot/*|"
+			    "/etc/passwd|/etc/shadow|/etc/group|/etc/gshadow|/etc/sudoers|"))
 			x = x > 0.5 ? x : 0.5;
 	}
 	return found(s, c, "command.move-to-null", "throws files away", x);

@@ -268,6 +268,23 @@ static int vet_unpack(struct sh *s, const struct sh_command *c)
 		"unpacks what a bare address sends", s->script ? 0.2 : 0.4);
 }
 
+/* chmod +x of what a bare address sent: the step before it runs. */
+static int vet_made_program(struct sh *s, const struct sh_command *c)
+{
+	if (strcmp(c->args.v[0].text, "chmod") != 0)
+		return 0;
+	for (size_t i = 2; i < c->args.n; i++) {
+		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
+
+		if (f && f->exec && (f->data.taint & SH_NET) && f->data.url &&
+			sh_host_of(s, f->data.url, NULL) == SH_HOST_ODD)
+			return sh_found(s, c, "command.unpack-download", "execution",
+				"makes a program of what a bare address sends",
+				s->script ? 0.2 : 0.36);
+	}
+	return 0;
+}
+
 /* All settings or all homes, not those of one program or one person. */
 static bool packs_system(struct sh *s, const struct sh_command *c)
 {
@@ -413,6 +430,8 @@ int sh_vet_flow(struct sh *s, const struct sh_command *c)
 		rc = vet_stage(s, c);
 	if (rc == 0)
 		rc = vet_unpack(s, c);
+	if (rc == 0)
+		rc = vet_made_program(s, c);
 	if (rc == 0)
 		rc = vet_place(s, c);
 	if (rc == 0)

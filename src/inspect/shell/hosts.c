@@ -41,7 +41,9 @@ static const char *const known[] = {"sh.rustup.rs", "rustup.rs", "get.docker.com
 	"clickhouse.com", "get.pulumi.com", "install.meteor.com", "dl.dagger.io", "get.acme.sh",
 	"bootstrap.saltproject.io", "omnitruck.chef.io", "get.scala-cli.org",
 	"install.datadoghq.com", "elan.lean-lang.org", "get.nextflow.io", "pixi.sh", "devenv.sh",
-	"cli-assets.heroku.com", "dl.deno.land", "packages.gitlab.com"};
+	"cli-assets.heroku.com", "dl.deno.land", "packages.gitlab.com", "npmjs.com", "chatgpt.com",
+	"k0s.sh", "rke2.io", "kiro.dev", "ampcode.com", "grafana.com", "elastic.co", "mongodb.org",
+	"postgresql.org"};
 
 /* Everybody gets things from there, and anybody can put things there. */
 static const char *const shared[] = {"raw.githubusercontent.com", "raw.github.com", "github.com",

@@ -17,6 +17,7 @@ struct leak {
 	bool store;       /* what leaves is where a person keeps the keys to other machines */
 	bool lookup;      /* as part of a name that is looked up */
 	bool web;         /* by a client of the web */
+	bool far;         /* to a machine that is named and that nobody knows */
 	bool stream;      /* what another program prints, as it comes */
 	bool beyond;      /* a file of the system or of somebody's own papers */
 	bool parcel;      /* an archive that lies where things are put aside */
@@ -134,6 +135,7 @@ static const char dumps[] = ".sql\0.sql.gz\0.dump\0.sql.bz2\0.sql.zst\0";
 /* What the place and the name of a file say about what is in it. */
 static void take_file(struct sh *s, struct leak *l, const char *path)
 {
+	const struct sh_file *f = sh_file_get(s, path, false);
 	enum sh_place p = sh_place(s, path);
 	bool own = strstr(path, "/Documents/") || strstr(path, "/Desktop/") ||
 		   strstr(path, "/Pictures/");
@@ -143,8 +145,8 @@ static void take_file(struct sh *s, struct leak *l, const char *path)
 		take(l, SH_SECRET, "files of others");
 	if (ends_in(path, dumps))
 		take(l, SH_SECRET, "a dump of a database");
-	l->beyond = l->beyond || p == SH_IN_SYSTEM || (p == SH_IN_HOME && own);
-	l->parcel = l->parcel ||
+	l->beyond = l->beyond || sh_of_system(s, path) || (p == SH_IN_HOME && own);
+	l->parcel = l->parcel || (p == SH_TEMP && f && (f->data.taint & SH_PACKED)) ||
 		    (p == SH_TEMP && ends_in(path, ".tgz\0.tar.gz\0.tar\0.zip\0.7z\0.rar\0"
 						   ".tar.xz\0.txz\0.tar.bz2\0.tar.zst\0"));
 }
@@ -411,6 +413,12 @@ static void other_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 		l->host = c->args.v[i].text;
 		l->lookup = true;
 	}
+	if (w && (strstr(w->text, "](http") || strstr(w->text, "<img")) && strstr(w->text, "$()")) {
+		/* whoever shows the picture sends it */
+		l->host = strstr(w->text, "http");
+		take(l, l->host ? w->taint & CONTENT : 0, w->from);
+		return;
+	}
 	if (!w || sh_is(c->args.v[0].text, "|echo|printf|export|test|[|docker|podman|helm|"))
 		return;
 	if (!l->host)
@@ -515,24 +523,30 @@ static bool is_secret(const struct leak *l)
 /* An archive that nobody on the way can look into. */
 static bool is_sealed(const struct leak *l)
 {
-	return (l->taint & SH_SEALED) && !l->transfer;
+	return (l->taint & SH_SEALED) && !l->transfer && l->far;
 }
 
 /* tar c … | curl -T -: a tree on its way to a page. */
 static bool is_packed(const struct leak *l)
 {
-	return (l->taint & SH_PACKED) && l->web && l->stream;
+	return (l->taint & SH_PACKED) && l->web && l->stream && l->far;
 }
 
 /* Work lies in the workspace; this does not. */
 static bool is_beyond(const struct leak *l)
 {
-	return l->beyond && l->web;
+	return (l->beyond || (l->taint & SH_SYSTEM)) && l->web && l->far;
 }
 
 static bool is_parcel(const struct leak *l)
 {
-	return l->parcel && l->web;
+	return l->parcel && l->web && l->far;
+}
+
+/* What lies where on the whole machine. */
+static bool is_tree(const struct leak *l)
+{
+	return (l->taint & SH_TREE) && l->far;
 }
 
 static bool is_lookup(const struct leak *l)
@@ -565,6 +579,7 @@ static const struct {
 	{is_packed, 0.5, 0.33},
 	{is_beyond, 0.5, 0.36},
 	{is_parcel, 0.4, 0.31},
+	{is_tree, 0.5, 0.33},
 	{is_lookup, 0.6, 0.42},
 	{is_host, 0.6, 0.22},
 };
@@ -656,7 +671,7 @@ int sh_vet_leak(struct sh *s, const struct sh_command *c)
 	double x;
 
 	gather(s, c, &l);
-	if (!l.taint || (c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV))))
+	if ((!l.taint && !l.beyond && !l.parcel) || (c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV))))
 		return 0;
 	if (sh_is(p, "|ssh|kubectl|docker|openssl|") ||
 		(!strcmp(p, "gh") && !sh_has(c, "|gist|issue|pr|discussion|")))
@@ -665,6 +680,8 @@ int sh_vet_leak(struct sh *s, const struct sh_command *c)
 		return 0;
 	for (size_t i = 1; i < c->args.n; i++)
 		l.transfer = l.transfer && !in_name(&c->args.v[i]);
+	l.far = l.host && (sh_host_of(s, l.host, NULL) == SH_HOST_PLAIN ||
+				  sh_host_of(s, l.host, NULL) == SH_HOST_ODD);
 	x = worth(s, &l);
 	/* who sends a backup to his own machine does not hide it from that machine */
 	if (l.transfer && (l.taint & SH_SECRET) && s->encrypted.n && x > 0 && x < 0.42)

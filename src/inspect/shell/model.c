@@ -113,7 +113,7 @@ static int echo(struct sh *s, struct sh_command *c)
 
 		if (!t)
 			return sh_no_memory(s);
-		if (escapes && strlen(t) == n && n < d.len && strstr(d.text, "\\x"))
+		if (escapes && n < d.len && strstr(d.text, "\\x"))
 			d.taint |= SH_DECODED;
 		if (escapes) {
 			d.text = t;
@@ -176,6 +176,8 @@ static int copy_input(struct sh *s, struct sh_command *c)
 		files = true;
 		if (sh_is(t, "|/dev/zero|/dev/urandom|/dev/random|"))
 			add_taint(&d, SH_ENDLESS, t);
+		if (sh_of_system(s, t))
+			add_taint(&d, SH_SYSTEM, t);
 		f = sh_file_get(s, t, false);
 		if (f && !(c->how & SH_PIPED) && !c->redirs.n)
 			f->seen = true;
@@ -472,23 +474,33 @@ static bool swallows(const struct sh_command *c)
 	       (sh_is(p, "|grep|egrep|rg|") && sh_has(c, "|-q|-c|-l|--quiet|--count|-ql|-L|"));
 }
 
-/* $(which rm) is rm; $(pgrep sshd) is some process called sshd. */
+static bool pid_file(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 4 && !strcmp(name + n - 4, ".pid") && name[n - 5] != '/';
+}
+
+/* $(which rm) is rm; $(pgrep sshd) and $(cat /run/sshd.pid) are some process called sshd. */
 static int lookup(struct sh *s, struct sh_command *c, bool *hit)
 {
 	const char *p = c->args.v[0].text, *name = sh_last(c);
 	bool pid = sh_is(p, "|pgrep|pidof|");
+	bool file = sh_is(p, "|cat|head|") && name && strstr(name, "run/") && pid_file(name);
 	char *t;
 
 	*hit = name && c->args.n > 1 &&
-	       (pid || sh_is(p, "|which|whence|") ||
+	       (pid || file || sh_is(p, "|which|whence|") ||
 		       (sh_is(p, "|command|type|") && sh_is(c->args.v[1].text, "|-v|-p|-P|-pv|")));
 	if (!*hit)
 		return 0;
-	t = pid ? bawn_arena_printf(s->a, "@pid:%s", sh_base(name))
+	t = pid || file ? bawn_arena_printf(s->a, "@pid:%s", sh_base(name))
 		: bawn_arena_printf(s->a, "/usr/bin/%s", sh_base(name));
 	if (!t)
 		return sh_no_memory(s);
 	t[strcspn(t, " \t\n")] = 0;
+	if (file)
+		t[strlen(t) - 4] = 0;
 	c->out = sh_text(t);
 	c->out.known = false;
 	return 0;
@@ -600,6 +612,8 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 		return edit_in_place(s, c);
 	if (sh_is(p, "|gpg|gpg2|age|rage|"))
 		return sh_seal(s, c, sh_option(c, "-o", "--output"));
+	if (!strcmp(p, "git") && sh_has(c, "|archive|bundle|"))
+		return sh_archive(s, c);
 	if (sh_is(p, "|gzip|pigz|bzip2|xz|zstd|lz4|"))
 		return sh_compress(s, c);
 	if (sh_is(p, "|sort|gcc|cc|clang|g++|go|"))
@@ -685,13 +699,14 @@ int sh_model(struct sh *s, struct sh_command *c)
 		return model_decoder(s, c, &hit);
 	if (records(c))
 		return record(s, c);
+	rc = lookup(s, c, &hit);
+	if (rc != 0 || hit)
+		return rc;
 	if (sh_is(p, "|cat|tac|head|tail|less|more|nl|column|pv|bat|batcat|strings|"))
 		return copy_input(s, c);
 	if (sh_is(p, "|find|gfind|ls|"))
 		return sh_tree_names(s, c);
-	rc = lookup(s, c, &hit);
-	if (rc == 0 && !hit)
-		rc = model_decoder(s, c, &hit);
+	rc = model_decoder(s, c, &hit);
 	if (rc == 0 && !hit)
 		rc = model_file(s, c, &hit);
 	if (rc == 0 && !hit)

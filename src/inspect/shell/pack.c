@@ -122,6 +122,9 @@ int sh_archive(struct sh *s, struct sh_command *c)
 			to = c->args.v[2].text;
 		if (!strchr(flags, 'c') && !sh_has(c, "|--create|-c|"))
 			to = NULL;
+	} else if (!strcmp(p, "git")) {
+		to = sh_has(c, "|bundle|") && c->args.n > 3 ? c->args.v[3].text
+							    : sh_option(c, "-o", "--output");
 	} else if (sh_is(p, "|7z|7za|7zr|rar|")) {
 		to = c->args.n > 2 ? c->args.v[2].text : NULL;
 	} else {
@@ -133,5 +136,5 @@ int sh_archive(struct sh *s, struct sh_command *c)
 	sh_note_unpacked(s, c);
 	sh_whole_trees(s, c, true);
 	take_names(c);
-	return to || sh_is(p, "|tar|gtar|bsdtar|cpio|pax|") ? pack(s, c, to) : sh_convert(s, c, to);
+	return to || sh_is(p, "|tar|gtar|bsdtar|cpio|pax|git|") ? pack(s, c, to) : sh_convert(s, c, to);
 }

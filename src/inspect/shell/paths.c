@@ -370,6 +370,15 @@ static const struct sh_secret secrets[] = {
 	{"credentials.json", 0.0f, SH_SECRET | WORD, "credentials"},
 };
 
+bool sh_of_system(struct sh *s, const char *path)
+{
+	return sh_place(s, path) == SH_IN_SYSTEM &&
+	       !sh_is(path, "|/etc/os-release|/etc/hostname|/etc/machine-id|/etc/timezone|"
+			    "/etc/issue|/etc/debian_version|/etc/redhat-release|/etc/localtime|") &&
+	       strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/sys/", 5) != 0 &&
+	       strncmp(path, "/usr/", 5) != 0 && strncmp(path, "/etc/ssl/certs", 14) != 0;
+}
+
 static bool edge(char c)
 {
 	return !c || (!isalnum((unsigned char)c) && c != '_' && c != '-');

@@ -47,6 +47,7 @@ struct sh_block {
 	struct sh_data in, out;
 	bool piped;       /* it has input of its own */
 	bool ever;        /* a loop that never ends by itself */
+	bool behind;      /* starts something that nobody waits for */
 	size_t body;      /* where its text starts */
 	const char *name; /* for NAME, or the function that is being defined */
 	bool function;

@@ -31,6 +31,7 @@
 #define SH_CLIP    (1u << 12) /* what somebody copied or typed */
 #define SH_ENDLESS (1u << 13) /* never ends by itself: yes, /dev/zero */
 #define SH_SMALL   (1u << 14) /* compressed, whatever it is */
+#define SH_SYSTEM  (1u << 15) /* content of a file of the system that is not public knowledge */
 
 /* Bytes that are known, partly known or only known by where they come from. */
 struct sh_data {
@@ -289,6 +290,8 @@ struct sh_secret {
 	unsigned taint;
 	const char *what;
 };
+/* A file of the system; what every machine has and tells everybody does not count. */
+bool sh_of_system(struct sh *s, const char *path);
 /* The secret that a word names as a path (also @path, name=@path, file://path, if=path), or NULL.
  */
 const struct sh_secret *sh_secret_of(struct sh *s, const char *word);

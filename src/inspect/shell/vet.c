@@ -347,7 +347,8 @@ static bool usual_setup(const struct sh_data *d)
 		"compinit", "zstyle", "plugins", "ZSH", "fpath", "test ", "command -v", "set -o",
 		"function ", "}", " ", "\t", "\n", "$(", "\"$(", NULL};
 	static const char *const unusual[] = {
-		"curl ", "wget ", "/dev/tcp", "base64", "nc ", "LD_PRELOAD", "alias sudo=", NULL};
+		"curl ", "wget ", "/dev/tcp", "base64", "nc ", "LD_PRELOAD", "alias sudo=",
+		"='rm -r", "=\"rm -r", "=rm -r", NULL};
 	const char *p = d->text;
 
 	if (!d->known || !d->len || !p)
