@@ -215,7 +215,7 @@ static int vet_find(struct sh *s, const struct sh_command *c)
 		else if (p == SH_IN_SYSTEM && !sh_narrowed(c, true))
 			x = 0.4;
 		else if (p == SH_ALL_HERE && !sh_narrowed(c, true))
-			x = 0.25;
+			x = shreds(c) ? 0.4 : 0.25;
 		worst = x > worst ? x : worst;
 	}
 	return found(s, c, "command.find-delete", "deletes everything that it finds there", worst);

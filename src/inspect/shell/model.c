@@ -67,6 +67,8 @@ void sh_read_files(struct sh *s, const struct sh_command *c, struct sh_data *d)
 
 		if (x)
 			add_taint(d, x->taint & 0xff, w->text);
+		if (strstr(w->text, "/.ssh/known_hosts"))
+			add_taint(d, SH_HOST, "known_hosts");
 		if (f) {
 			add_taint(d, f->data.taint, f->data.from);
 			d->url = d->url ? d->url : f->data.url;

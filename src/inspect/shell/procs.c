@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes: which ones a pipeline picks out of a list in order to end them, and loops that never
- * end and take the disk of this machine or the time of another one.
+ * Processes: which ones a pipeline picks out of a list in order to end them, loops that never end
+ * and take the disk of this machine or the time of another one, and those that go from machine to
+ * machine.
  */
 #include <string.h>
 
@@ -98,6 +99,23 @@ static int vet_flood(struct sh *s, const struct sh_command *c)
 		s->script ? 0.31 : 0.42);
 }
 
+/* for h in $(… known_hosts); do ssh $h …: from here to every machine that is known here. */
+static int vet_spread(struct sh *s, const struct sh_command *c)
+{
+	if (!sh_is(c->args.v[0].text, "|ssh|scp|rsync|sftp|sshpass|") ||
+		!(c->how & (SH_LOOP | SH_ARGSIN)))
+		return 0;
+	for (size_t i = 0; i < c->args.n; i++) {
+		const char *from = i ? c->args.v[i].from : c->in.from;
+
+		if (from && !strcmp(from, "known_hosts"))
+			return sh_found(s, c, "command.spread", "execution",
+				"goes on to every machine that is known here",
+				s->script ? 0.35 : 0.5);
+	}
+	return 0;
+}
+
 /* A name that is another one in each round. */
 static bool new_each_time(const struct sh_command *c)
 {
@@ -133,5 +151,7 @@ int sh_vet_procs(struct sh *s, const struct sh_command *c)
 
 	if (rc == 0)
 		rc = vet_flood(s, c);
+	if (rc == 0)
+		rc = vet_spread(s, c);
 	return rc == 0 ? vet_fill(s, c) : rc;
 }

@@ -333,7 +333,7 @@ int sh_vet_trees(struct sh *s, const struct sh_command *c);
 int sh_vet_collect(struct sh *s, const struct sh_command *c);
 /* procs.c: "ps NAMES" when the command picks processes by their names out of `from`. */
 const char *sh_picked(struct sh *s, const struct sh_command *c, const char *from);
-/* Processes that are ended by a name that was picked, and loops that flood others. */
+/* Processes that are ended by a name that was picked, and loops that flood or spread. */
 int sh_vet_procs(struct sh *s, const struct sh_command *c);
 int sh_vet_flow(struct sh *s, const struct sh_command *c);
 /* Word i is a pattern, a message or a key to use, not a file to read. */

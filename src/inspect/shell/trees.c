@@ -37,7 +37,7 @@ static bool of_others(enum sh_place p)
 int sh_tree_names(struct sh *s, struct sh_command *c)
 {
 	bool find = sh_is(c->args.v[0].text, "|find|gfind|"), self = false;
-	bool some = find && sh_narrowed(c, true);
+	bool some;
 
 	c->out = sh_unknown(0, NULL);
 	for (size_t i = 1; i < c->args.n; i++) {
@@ -55,6 +55,7 @@ int sh_tree_names(struct sh *s, struct sh_command *c)
 			return 0;
 		}
 		p = sh_place(s, t);
+		some = find && sh_narrowed(c, p != SH_ROOT_DIR);
 		if (p == SH_DEVICE && !find) {
 			c->out = sh_text(t);
 			return 0;

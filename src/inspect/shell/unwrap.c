@@ -484,6 +484,8 @@ static int special(struct sh *s, struct sh_command *c, struct sh_inners *in, boo
 					(strcmp(p, "sshpass") != 0),
 				"oip"),
 			strcmp(p, "sshpass") != 0 ? SH_REMOTE : 0);
+	if (sh_is(p, "|pssh|parallel-ssh|pdsh|clush|dsh|mussh|"))
+		return joined_inner(s, c, in, past_options(c, 1, "hHlpoetOxwuRgf"), SH_REMOTE);
 	if (!strcmp(p, "tmux"))
 		return tmux(s, c, in);
 	if (!strcmp(p, "watch"))

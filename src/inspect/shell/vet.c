@@ -214,6 +214,34 @@ static bool weakens_ssh(const struct sh_command *c, const struct sh_data *d)
 	return false;
 }
 
+static bool starts(const char *t, const char *const *list)
+{
+	for (; *list; list++) {
+		if (!strncmp(t, *list, strlen(*list)))
+			return true;
+	}
+	return false;
+}
+
+/* Modules that come with every kernel, one in a line. */
+static bool stock_modules(const char *t)
+{
+	static const char *const stock[] = {"overlay", "br_netfilter", "ip_vs", "nf_", "xt_",
+		"iptable", "ip_tables", "ip6", "wireguard", "tun", "tap", "fuse", "loop", "zram",
+		"bonding", "8021q", "veth", "dummy", "vhost", "kvm", "nbd", "rbd", "i2c", "spi",
+		"snd", "uinput", "v4l2", "usbip", "vfio", "tcp_bbr", "nvme", "dm_", "zfs", "tls",
+		"softdog", "coretemp", "squashfs", "ceph", "rdma", "iscsi", "bridge", "vxlan", "#",
+		"\n", NULL};
+
+	while (*t) {
+		if (!starts(t, stock))
+			return false;
+		t += strcspn(t, "\n");
+		t += *t == '\n';
+	}
+	return true;
+}
+
 /* Settings that start nothing: modes of devices, options of modules, variables. */
 static bool plain_settings(const struct sh_command *c, const struct sh_data *d)
 {
@@ -229,6 +257,8 @@ static bool plain_settings(const struct sh_command *c, const struct sh_data *d)
 
 	if (!d->known || !d->len || any_in(d->text, runs) || !any_in(path, places))
 		return false;
+	if (strstr(path, "/modules-load.d/"))
+		return stock_modules(d->text);
 	return !strstr(path, "profile") || !strncmp(d->text, "export ", 7);
 }
 
@@ -314,15 +344,6 @@ int sh_vet_fact(struct sh *s, const struct sh_command *c, const char *what, cons
 	return match(s, c, t);
 }
 
-static bool starts(const char *t, const char *const *list)
-{
-	for (; *list; list++) {
-		if (!strncmp(t, *list, strlen(*list)))
-			return true;
-	}
-	return false;
-}
-
 /* alias ls='/tmp/.x; ls': something from a place where anybody can put it. */
 static bool runs_from_temp(const char *line)
 {
@@ -333,6 +354,19 @@ static bool runs_from_temp(const char *line)
 
 	for (size_t i = 0; starts(line, starts_it) && temp[i]; i++) {
 		if (memmem(line, n, temp[i], strlen(temp[i])))
+			return true;
+	}
+	return false;
+}
+
+/* x &: nobody who logs in waits for it, or sees it. */
+static bool runs_behind(const char *line)
+{
+	size_t n = strcspn(line, "\n");
+
+	for (size_t i = 1; i < n && line[0] != '#'; i++) {
+		if (line[i] == '&' && !strchr("&><|\\=", line[i - 1]) && line[i + 1] != '&' &&
+			line[i + 1] != '>')
 			return true;
 	}
 	return false;
@@ -356,7 +390,7 @@ static bool usual_setup(const struct sh_data *d)
 	while (p && *p) {
 		if (!starts(p, usual) && !strchr("\n", *p))
 			return strncmp(p, "cd ", 3) == 0;
-		if (runs_from_temp(p))
+		if (runs_from_temp(p) || runs_behind(p))
 			return false;
 		p = strchr(p, '\n');
 		p = p ? p + 1 : NULL;
