@@ -102,8 +102,8 @@ static int vet_flood(struct sh *s, const struct sh_command *c)
 /* for h in $(… known_hosts); do ssh $h …: from here to every machine that is known here. */
 static int vet_spread(struct sh *s, const struct sh_command *c)
 {
-	if (!sh_is(c->args.v[0].text, "|ssh|scp|rsync|sftp|sshpass|") ||
-		!(c->how & (SH_LOOP | SH_ARGSIN)))
+	if (!(c->how & (SH_LOOP | SH_ARGSIN)) ||
+		!sh_is(c->args.v[0].text, "|ssh|scp|rsync|sftp|sshpass|"))
 		return 0;
 	for (size_t i = 0; i < c->args.n; i++) {
 		const char *from = i ? c->args.v[i].from : c->in.from;
