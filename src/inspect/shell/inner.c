@@ -623,6 +623,12 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		return editor(s, c, in);
 	if (sh_is(p, "|awk|gawk|mawk|nawk|") && c->args.n > 1)
 		return sh_code_inner(s, c, c->args.v[1].text, in);
+	if (sh_is(p, "|xterm|rxvt|urxvt|konsole|gnome-terminal|xfce4-terminal|lxterminal|"
+		     "terminator|alacritty|kitty|tilix|mate-terminal|foot|")) {
+		(void)sh_inner_put(s, in, behind(c, "-e"), 0);
+		(void)sh_inner_put(s, in, behind(c, "--command="), 0);
+		return 0;
+	}
 	if (sh_is(p, "|psql|mysql|mariadb|sqlite3|"))
 		return database(s, c, in);
 	if (sh_is(p, "|ansible|salt|"))

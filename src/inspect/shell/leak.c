@@ -248,12 +248,17 @@ static bool all_of_somebody(struct sh *s, const char *path)
 static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 {
 	const char *to = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "";
+	const char *own = NULL; /* a service of their own */
 	size_t away = 0, here = 0;
 
 	l->transfer = true;
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 
+		if (sh_is(c->args.v[i - 1].text, "|--endpoint-url|--endpoint|")) {
+			own = w->text;
+			continue;
+		}
 		if (remote_place(w->text)) {
 			to = w->text;
 			away = away ? away : i;
@@ -266,6 +271,7 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 	if (sh_has(c, "|-|"))
 		take(l, c->in.taint & ~SH_NET, c->in.from);
 	l->host = remote_place(to) ? to : NULL;
+	l->host = l->host && own ? own : l->host;
 	/* for everybody to read, or a service that is not the usual one */
 	if (sh_has(c,
 		    "|public-read|public-read-write|--no-sign-request|--endpoint-url|publicRead|")) {

@@ -533,7 +533,7 @@ static int vet_input(struct sh *s, const struct sh_command *c)
 		!sh_is(p,
 			"|mysql|mariadb|psql|sqlite3|mongo|mongosh|redis-cli|ftp|sftp|tftp|telnet|"
 			"lftp|smbclient|ed|ex|fdisk|parted|crontab|chpasswd|passwd|gdb|at|batch|"
-			"launchctl|debugfs|ldapadd|ldapmodify|kubectl|oc|vault|"))
+			"launchctl|debugfs|ldapadd|ldapmodify|kubectl|oc|vault|gcc|cc|clang|tcc|"))
 		return 0;
 	what = bawn_arena_printf(s->a, "@input %s", p);
 	return what ? sh_vet_fact(s, c, what, c->in.text) : sh_no_memory(s);
