@@ -17,6 +17,7 @@ struct leak {
 	bool store;       /* what leaves is where a person keeps the keys to other machines */
 	bool lookup;      /* as part of a name that is looked up */
 	bool web;         /* by a client of the web */
+	bool raw;         /* by a bare connection */
 	bool far;         /* to a machine that is named and that nobody knows */
 	bool stream;      /* what another program prints, as it comes */
 	bool beyond;      /* a file of the system or of somebody's own papers */
@@ -209,6 +210,7 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 /* Programs that send their input to a machine named in their words. */
 static void pipe_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 {
+	l->raw = sh_is(c->args.v[0].text, "|nc|ncat|netcat|socat|telnet|websocat|");
 	take(l, c->in.taint & ~SH_NET, c->in.from);
 	if (c->how & SH_STDIN)
 		take(l, SH_FILE, NULL);
@@ -541,7 +543,7 @@ static bool is_packed(const struct leak *l)
 /* Work lies in the workspace; this does not. */
 static bool is_beyond(const struct leak *l)
 {
-	return (l->beyond || (l->taint & SH_SYSTEM)) && l->web && l->far;
+	return (l->beyond || (l->taint & SH_SYSTEM)) && (l->web || l->raw) && l->far;
 }
 
 static bool is_parcel(const struct leak *l)
@@ -558,6 +560,14 @@ static bool is_tree(const struct leak *l)
 static bool is_lookup(const struct leak *l)
 {
 	return (l->taint & SH_HOST) && l->lookup;
+}
+
+/* What runs here, who is here and whom this machine talks to; its name alone is less. */
+static bool is_inventory(const struct leak *l)
+{
+	return (l->taint & SH_HOST) && l->far && !l->transfer && l->from &&
+	       sh_is(l->from, "|ps|netstat|ss|last|w|who|arp|ifconfig|ip|dmesg|lsof|dpkg|rpm|"
+			      "crontab|lsmod|");
 }
 
 static bool is_host(const struct leak *l)
@@ -587,6 +597,7 @@ static const struct {
 	{is_parcel, 0.4, 0.31},
 	{is_tree, 0.5, 0.33},
 	{is_lookup, 0.6, 0.42},
+	{is_inventory, 0.6, 0.32},
 	{is_host, 0.6, 0.22},
 };
 

@@ -36,6 +36,17 @@ static bool dumps(const struct sh_command *c)
 	       (!strcmp(p, "consul") && strstr(c->line, "kv export"));
 }
 
+/* What a query prints for another program. */
+static bool asks_database(const struct sh_command *c)
+{
+	if (!(c->how & SH_PIPED) ||
+		!sh_is(c->args.v[0].text, "|psql|mysql|mariadb|sqlite3|clickhouse-client|mongosh|"
+					  "sqlcmd|duckdb|"))
+		return false;
+	return (strcasestr(c->line, "select\x1f") && strcasestr(c->line, "\x1f""from\x1f")) ||
+	       strcasestr(c->line, "copy\x1f") || strstr(c->line, ".find(");
+}
+
 /* Stores and tools that print every secret they know. */
 static bool tells_all(const struct sh_command *c)
 {
@@ -90,6 +101,13 @@ unsigned sh_source(const struct sh_command *c, const char **ret_from)
 	if (sh_is(p, "|hostname|id|whoami|uname|ifconfig|ip|ps|w|who|last|netstat|ss|lscpu|lsblk|"
 		     "groups|uptime|df|mount|dmesg|arp|"))
 		return SH_HOST;
+	if ((sh_is(p, "|dpkg|rpm|") && has(c, "|-l|-qa|--list|")) || !strcmp(p, "lsmod") ||
+		!strcmp(p, "lsof") || (!strcmp(p, "crontab") && has(c, "|-l|")))
+		return SH_HOST;
+	if (asks_database(c)) {
+		*ret_from = "a database";
+		return SH_SYSTEM;
+	}
 	if (sh_is(p, "|history|fc|"))
 		return SH_SECRET | SH_CLIP;
 	if (dumps(c)) {
