@@ -38,8 +38,8 @@ static bool never_ends(const struct sh_reader *r)
 	for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
 		size_t n = strlen(conditions[i]);
 
-		if ((size_t)(end - p) > n && !memcmp(p, conditions[i], n) &&
-			strchr(" ;\n", p[n]) && p[n])
+		if ((size_t)(end - p) > n && !memcmp(p, conditions[i], n) && strchr(" ;\n", p[n]) &&
+			p[n])
 			return true;
 	}
 	return false;

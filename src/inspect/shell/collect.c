@@ -202,9 +202,9 @@ static int vet_hide(struct sh *s, const struct sh_command *c)
 /* The folders that web servers show to everybody. */
 static bool shown_to_all(const char *path)
 {
-	return path[0] == '/' && (strstr(path, "/www/") || strstr(path, "/html/") ||
-					 strstr(path, "/htdocs/") || strstr(path, "/public_html/") ||
-					 strstr(path, "/wwwroot/"));
+	return path[0] == '/' &&
+	       (strstr(path, "/www/") || strstr(path, "/html/") || strstr(path, "/htdocs/") ||
+		       strstr(path, "/public_html/") || strstr(path, "/wwwroot/"));
 }
 
 /* Keys, a whole home or a database; an application's own settings belong there. */
@@ -260,8 +260,8 @@ static int vet_unmask(struct sh *s, const struct sh_command *c)
 
 int sh_vet_collect(struct sh *s, const struct sh_command *c)
 {
-	static int (*const vets[])(struct sh * s, const struct sh_command *c) = {
-		vet_serve, vet_unmask, vet_hide, vet_show, vet_sealed, vet_accounts, vet_guess, vet_search};
+	static int (*const vets[])(struct sh * s, const struct sh_command *c) = {vet_serve,
+		vet_unmask, vet_hide, vet_show, vet_sealed, vet_accounts, vet_guess, vet_search};
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < sizeof(vets) / sizeof(vets[0]); i++)

@@ -128,7 +128,7 @@ static const char *body_file(const struct sh_command *c, size_t i)
 			  !strncmp(t, "--body-file", 11)))
 		return eq + 1;
 	return sh_is(c->args.v[i - 1].text, "|-T|--upload-file|--post-file|--body-file|") ? t
-											 : NULL;
+											  : NULL;
 }
 
 static const char dumps[] = ".sql\0.sql.gz\0.dump\0.sql.bz2\0.sql.zst\0";
@@ -233,9 +233,8 @@ static bool remote_place(const char *t)
 {
 	const char *colon = strchr(t, ':');
 
-	return in_bucket(t) ||
-	       (colon && colon > t + 1 && t[0] != '/' && t[0] != '.' && t[0] != '-' &&
-		       strncmp(t, "file:", 5) != 0);
+	return in_bucket(t) || (colon && colon > t + 1 && t[0] != '/' && t[0] != '.' &&
+				       t[0] != '-' && strncmp(t, "file:", 5) != 0);
 }
 
 /* A whole home, all homes or all settings of a machine. */
@@ -281,10 +280,9 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 		if (here && ends_in(c->args.v[here].text, dumps))
 			take(l, SH_SECRET, "a database");
 	}
-	l->store = l->from &&
-		   (((!strncmp(l->from, "~/.", 3) || !strncmp(l->from, "/root/.", 7)) &&
-			    sh_secret_of(s, l->from)) ||
-			   (in_bucket(to) && all_of_somebody(s, l->from)));
+	l->store = l->from && (((!strncmp(l->from, "~/.", 3) || !strncmp(l->from, "/root/.", 7)) &&
+				       sh_secret_of(s, l->from)) ||
+				      (in_bucket(to) && all_of_somebody(s, l->from)));
 	if (!l->host)
 		l->taint = 0;
 	/* from there to here */
@@ -688,7 +686,8 @@ int sh_vet_leak(struct sh *s, const struct sh_command *c)
 	double x;
 
 	gather(s, c, &l);
-	if ((!l.taint && !l.beyond && !l.parcel) || (c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV))))
+	if ((!l.taint && !l.beyond && !l.parcel) ||
+		(c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV))))
 		return 0;
 	if (sh_is(p, "|ssh|kubectl|docker|openssl|") ||
 		(!strcmp(p, "gh") && !sh_has(c, "|gist|issue|pr|discussion|")))

@@ -497,7 +497,7 @@ static int lookup(struct sh *s, struct sh_command *c, bool *hit)
 	if (!*hit)
 		return 0;
 	t = pid || file ? bawn_arena_printf(s->a, "@pid:%s", sh_base(name))
-		: bawn_arena_printf(s->a, "/usr/bin/%s", sh_base(name));
+			: bawn_arena_printf(s->a, "/usr/bin/%s", sh_base(name));
 	if (!t)
 		return sh_no_memory(s);
 	t[strcspn(t, " \t\n")] = 0;

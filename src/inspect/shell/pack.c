@@ -3,9 +3,9 @@
  * Archives: what goes into them, what they are sealed with, and what comes out of those that
  * somebody else made. Whose tree is packed matters more than which program packs it.
  */
-#include "inspect/shell/model.h"
-
 #include <string.h>
+
+#include "inspect/shell/model.h"
 
 /* ~/Documents and its kin, all of it. */
 static bool private_tree(const char *t)
@@ -99,8 +99,8 @@ int sh_compress(struct sh *s, struct sh_command *c)
 	unsigned endless = c->in.taint & SH_ENDLESS;
 	const char *from = prints ? NULL : sh_last(c);
 	const char *to = from ? bawn_arena_printf(s->a, "%s.%s", from,
-					!strcmp(c->args.v[0].text, "bzip2") ? "bz2"
-					: !strcmp(c->args.v[0].text, "xz")  ? "xz"
+					!strcmp(c->args.v[0].text, "bzip2")  ? "bz2"
+					: !strcmp(c->args.v[0].text, "xz")   ? "xz"
 					: !strcmp(c->args.v[0].text, "zstd") ? "zst"
 									     : "gz")
 			      : NULL;
@@ -136,5 +136,6 @@ int sh_archive(struct sh *s, struct sh_command *c)
 	sh_note_unpacked(s, c);
 	sh_whole_trees(s, c, true);
 	take_names(c);
-	return to || sh_is(p, "|tar|gtar|bsdtar|cpio|pax|git|") ? pack(s, c, to) : sh_convert(s, c, to);
+	return to || sh_is(p, "|tar|gtar|bsdtar|cpio|pax|git|") ? pack(s, c, to)
+								: sh_convert(s, c, to);
 }

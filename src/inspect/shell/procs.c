@@ -19,9 +19,9 @@ static const char *pattern_of(struct sh *s, const struct sh_command *c)
 		const char *t = c->args.v[i].text, *slash = strchr(t, '/');
 
 		if (sh_is(p, "|awk|gawk|mawk|"))
-			return slash && strchr(slash + 1, '/')
-				       ? bawn_arena_strndup(s->a, slash + 1, strcspn(slash + 1, "/"))
-				       : NULL;
+			return slash && strchr(slash + 1, '/') ? bawn_arena_strndup(s->a, slash + 1,
+									 strcspn(slash + 1, "/"))
+							       : NULL;
 		if (t[0] != '-')
 			return t;
 		if (t[1] != '-' && strchr(t, 'v'))
@@ -131,8 +131,7 @@ static bool new_each_time(const struct sh_command *c)
 static int vet_fill(struct sh *s, const struct sh_command *c)
 {
 	bool fills = (c->how & SH_EVER) &&
-		     sh_is(c->args.v[0].text, "|fallocate|mkfile|dd|truncate|") &&
-		     new_each_time(c);
+		     sh_is(c->args.v[0].text, "|fallocate|mkfile|dd|truncate|") && new_each_time(c);
 
 	for (size_t i = 0; (c->out.taint & SH_ENDLESS) && i < c->redirs.n; i++) {
 		const struct sh_redir *d = &c->redirs.v[i];

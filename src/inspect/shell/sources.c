@@ -43,7 +43,8 @@ static bool asks_database(const struct sh_command *c)
 		!sh_is(c->args.v[0].text, "|psql|mysql|mariadb|sqlite3|clickhouse-client|mongosh|"
 					  "sqlcmd|duckdb|"))
 		return false;
-	return (strcasestr(c->line, "select\x1f") && strcasestr(c->line, "\x1f""from\x1f")) ||
+	return (strcasestr(c->line, "select\x1f") && strcasestr(c->line, "\x1f"
+									 "from\x1f")) ||
 	       strcasestr(c->line, "copy\x1f") || strstr(c->line, ".find(");
 }
 

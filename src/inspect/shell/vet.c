@@ -248,9 +248,8 @@ static bool plain_settings(const struct sh_command *c, const struct sh_data *d)
 	static const char *const runs[] = {"RUN", "PROGRAM", "IMPORT", "Invoke", "install ", "|",
 		"&", "$(", "`", "Proxy", "Verify", "Unauth", "Insecure", "LD_", "BASH_ENV",
 		"PROMPT_COMMAND", "alias ", "source ", ";", NULL};
-	static const char *const places[] = {"/udev/rules.d/", "/modprobe.d/",
-		"/modules-load.d/", "/apt.conf.d/",
-		"/etc/environment", "/profile.d/", "/etc/profile", NULL};
+	static const char *const places[] = {"/udev/rules.d/", "/modprobe.d/", "/modules-load.d/",
+		"/apt.conf.d/", "/etc/environment", "/profile.d/", "/etc/profile", NULL};
 	const char *path = c->writes.n   ? c->writes.v[0]
 			   : c->redirs.n ? c->redirs.v[c->redirs.n - 1].path
 					 : "";
@@ -380,9 +379,8 @@ static bool usual_setup(const struct sh_data *d)
 		"setopt", "PS1", "shopt", "unalias", "umask", "ulimit", "HIST", "complete ",
 		"compinit", "zstyle", "plugins", "ZSH", "fpath", "test ", "command -v", "set -o",
 		"function ", "}", " ", "\t", "\n", "$(", "\"$(", NULL};
-	static const char *const unusual[] = {
-		"curl ", "wget ", "/dev/tcp", "base64", "nc ", "LD_PRELOAD", "alias sudo=",
-		"='rm -r", "=\"rm -r", "=rm -r", NULL};
+	static const char *const unusual[] = {"curl ", "wget ", "/dev/tcp", "base64", "nc ",
+		"LD_PRELOAD", "alias sudo=", "='rm -r", "=\"rm -r", "=rm -r", NULL};
 	const char *p = d->text;
 
 	if (!d->known || !d->len || !p)
