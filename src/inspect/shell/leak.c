@@ -245,48 +245,62 @@ static bool all_of_somebody(struct sh *s, const char *path)
 	return p == SH_ROOT_DIR || p == SH_HOME_DIR || sh_is(path, "|/etc|/etc/|");
 }
 
-/* scp, rsync, rclone, aws s3 cp: what is copied away from here. */
-static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
-{
-	const char *to = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "";
-	const char *own = NULL; /* a service of their own */
-	size_t away = 0, here = 0;
+/* Where a copy goes from and to, as places among the words; 0: none. */
+struct route {
+	const char *to;
+	const char *service; /* that is not the usual one */
+	size_t away, here;
+};
 
-	l->transfer = true;
+static void take_copied(struct sh *s, const struct sh_command *c, struct leak *l, struct route *r)
+{
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 
 		if (sh_is(c->args.v[i - 1].text, "|--endpoint-url|--endpoint|")) {
-			own = w->text;
-			continue;
-		}
-		if (remote_place(w->text)) {
-			to = w->text;
-			away = away ? away : i;
+			r->service = w->text;
+		} else if (remote_place(w->text)) {
+			r->to = w->text;
+			r->away = r->away ? r->away : i;
 		} else if (!sh_not_read(c, i)) {
 			take_word(s, l, w, true);
 			if (w->text[0] != '-' && c->args.v[i - 1].text[0] != '-')
-				here = i;
+				r->here = i;
 		}
 	}
+}
+
+/* Where a person keeps the keys to other machines, or everything in a bucket. */
+static bool is_kept(struct sh *s, const char *from, const char *to)
+{
+	if ((!strncmp(from, "~/.", 3) || !strncmp(from, "/root/.", 7)) && sh_secret_of(s, from))
+		return true;
+	return in_bucket(to) && all_of_somebody(s, from);
+}
+
+/* scp, rsync, rclone, aws s3 cp: what is copied away from here. */
+static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+{
+	struct route r = {.to = c->args.n > 1 ? c->args.v[c->args.n - 1].text : ""};
+
+	l->transfer = true;
+	take_copied(s, c, l, &r);
 	if (sh_has(c, "|-|"))
 		take(l, c->in.taint & ~SH_NET, c->in.from);
-	l->host = remote_place(to) ? to : NULL;
-	l->host = l->host && own ? own : l->host;
+	if (remote_place(r.to))
+		l->host = r.service ? r.service : r.to;
 	/* for everybody to read, or a service that is not the usual one */
 	if (sh_has(c,
 		    "|public-read|public-read-write|--no-sign-request|--endpoint-url|publicRead|")) {
 		l->transfer = false;
-		if (here && ends_in(c->args.v[here].text, dumps))
+		if (r.here && ends_in(c->args.v[r.here].text, dumps))
 			take(l, SH_SECRET, "a database");
 	}
-	l->store = l->from && (((!strncmp(l->from, "~/.", 3) || !strncmp(l->from, "/root/.", 7)) &&
-				       sh_secret_of(s, l->from)) ||
-				      (in_bucket(to) && all_of_somebody(s, l->from)));
+	l->store = l->from && is_kept(s, l->from, r.to);
 	if (!l->host)
 		l->taint = 0;
 	/* from there to here */
-	if (l->host && away < here)
+	if (l->host && r.away < r.here)
 		l->taint &= ~(SH_SECRET | SH_HARD);
 }
 

@@ -574,6 +574,24 @@ static int generic(struct sh *s, struct sh_command *c)
 	return 0;
 }
 
+/* To another machine or into a bucket. */
+static bool copies_away(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+
+	return sh_is(p, "|scp|rsync|") ||
+	       (sh_is(p, "|aws|gsutil|gcloud|s3cmd|mc|azcopy|b2|rclone|s5cmd|") &&
+		       sh_has(c, "|cp|sync|copy|rsync|mirror|put|mv|move|"));
+}
+
+static bool packs(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+
+	return sh_is(p, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ar|") ||
+	       (!strcmp(p, "git") && sh_has(c, "|archive|bundle|"));
+}
+
 static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 {
 	const char *p = c->args.v[0].text;
@@ -585,9 +603,7 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 		return sh_fetch(s, c);
 	if (!strcmp(p, "ftp") && sh_has(c, "|-o|"))
 		return sh_fetch(s, c);
-	if (sh_is(p, "|scp|rsync|") ||
-		(sh_is(p, "|aws|gsutil|gcloud|s3cmd|mc|azcopy|b2|rclone|s5cmd|") &&
-			sh_has(c, "|cp|sync|copy|rsync|mirror|put|mv|move|")))
+	if (copies_away(c))
 		sh_whole_trees(s, c, false);
 	if (sh_is(p, "|tftp|ftpget|scp|rsync|")) {
 		int rc = sh_fetch_odd(s, c, hit);
@@ -600,13 +616,13 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 	}
 	if (sh_is(p, "|cp|mv|install|ln|gcp|ditto|rsync|link|"))
 		return copy(s, c);
-	if (!strcmp(p, "tee") || !strcmp(p, "sponge"))
+	if (sh_is(p, "|tee|sponge|"))
 		return tee(s, c);
-	if (!strcmp(p, "dd"))
-		return disk_dump(s, c);
 	if (!strcmp(p, "unzip"))
 		sh_note_unpacked(s, c);
-	if (sh_is(p, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ar|"))
+	if (!strcmp(p, "dd"))
+		return disk_dump(s, c);
+	if (packs(c))
 		return sh_archive(s, c);
 	if (sh_is(p, "|chmod|"))
 		return change_mode(s, c);
@@ -614,8 +630,6 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 		return edit_in_place(s, c);
 	if (sh_is(p, "|gpg|gpg2|age|rage|"))
 		return sh_seal(s, c, sh_option(c, "-o", "--output"));
-	if (!strcmp(p, "git") && sh_has(c, "|archive|bundle|"))
-		return sh_archive(s, c);
 	if (sh_is(p, "|gzip|pigz|bzip2|xz|zstd|lz4|"))
 		return sh_compress(s, c);
 	if (sh_is(p, "|sort|gcc|cc|clang|g++|go|"))
