@@ -18,6 +18,7 @@ struct leak {
 	bool lookup;      /* as part of a name that is looked up */
 	bool web;         /* by a client of the web */
 	bool raw;         /* by a bare connection */
+	bool named;       /* with a user or a token: the sender has an account there */
 	bool far;         /* to a machine that is named and that nobody knows */
 	bool stream;      /* what another program prints, as it comes */
 	bool beyond;      /* a file of the system or of somebody's own papers */
@@ -134,7 +135,7 @@ static const char *body_file(const struct sh_command *c, size_t i)
 static const char dumps[] = ".sql\0.sql.gz\0.dump\0.sql.bz2\0.sql.zst\0";
 
 /* What the place and the name of a file say about what is in it. */
-static void take_file(struct sh *s, struct leak *l, const char *path)
+static void take_file(struct sh *s, struct leak *l, const char *path, bool many)
 {
 	const struct sh_file *f = sh_file_get(s, path, false);
 	enum sh_place p = sh_place(s, path);
@@ -147,7 +148,8 @@ static void take_file(struct sh *s, struct leak *l, const char *path)
 	if (ends_in(path, dumps))
 		take(l, SH_SECRET, "a dump of a database");
 	l->beyond = l->beyond || sh_of_system(s, path) || (p == SH_IN_HOME && own);
-	l->parcel = l->parcel || (p == SH_TEMP && f && (f->data.taint & SH_PACKED)) ||
+	l->parcel = l->parcel || (p == SH_TEMP && many) ||
+		    (p == SH_TEMP && f && (f->data.taint & SH_PACKED)) ||
 		    (p == SH_TEMP && ends_in(path, ".tgz\0.tar.gz\0.tar\0.zip\0.7z\0.rar\0"
 						   ".tar.xz\0.txz\0.tar.bz2\0.tar.zst\0"));
 }
@@ -161,7 +163,7 @@ static void take_body(struct sh *s, const struct sh_command *c, size_t i, struct
 
 	take_word(s, l, w, true);
 	if (file)
-		take_file(s, l, file);
+		take_file(s, l, file, c->how & (SH_LOOP | SH_ARGSIN));
 	if (sh_is(c->args.v[i - 1].text, "|-T|--upload-file|") || (c->how & SH_ARGSIN))
 		take(l, SH_FILE, w->text);
 	/* every file of a home or a system that fits */
@@ -171,6 +173,15 @@ static void take_body(struct sh *s, const struct sh_command *c, size_t i, struct
 		take_input(l, c);
 		l->stream = true;
 	}
+}
+
+/* An account at the service that it is sent to. */
+static bool says_who(const char *before, const char *word)
+{
+	return sh_is(before, "|-u|--user|--oauth2-bearer|--netrc-file|") ||
+	       (sh_is(before, "|-H|--header|") &&
+		       (!strncasecmp(word, "Authorization:", 14) || strcasestr(word, "token:") ||
+			       strcasestr(word, "api-key:") || strcasestr(word, "apikey:")));
 }
 
 static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
@@ -191,6 +202,7 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 
 		if (sh_is_url(w->text) && !body && !head && !l->host)
 			l->host = w->text;
+		l->named = l->named || says_who(before, w->text);
 		if (body) {
 			take_body(s, c, i, l);
 		} else if (head) {
@@ -710,7 +722,7 @@ int sh_vet_leak(struct sh *s, const struct sh_command *c)
 		return 0;
 	for (size_t i = 1; i < c->args.n; i++)
 		l.transfer = l.transfer && !in_name(&c->args.v[i]);
-	l.far = l.host && (sh_host_of(s, l.host, NULL) == SH_HOST_PLAIN ||
+	l.far = l.host && ((sh_host_of(s, l.host, NULL) == SH_HOST_PLAIN && !l.named) ||
 				  sh_host_of(s, l.host, NULL) == SH_HOST_ODD);
 	x = worth(s, &l);
 	/* who sends a backup to his own machine does not hide it from that machine */
