@@ -201,9 +201,11 @@ static const char *put_in(const char *t)
 /* Settings of sshd that let more people in. */
 static bool weakens_ssh(const struct sh_command *c, const struct sh_data *d)
 {
-	static const char *const weak[] = {"RootLogin yes", "Authentication yes",
-		"EmptyPasswords yes", "AuthorizedKeys", "UserEnvironment yes", "GatewayPorts yes",
-		"StrictModes no", "UsePAM no", "TrustedUserCA", "ForceCommand", NULL};
+	static const char *const weak[] = {"RootLogin yes", "PasswordAuthentication yes",
+		"InteractiveAuthentication yes", "ResponseAuthentication yes",
+		"HostbasedAuthentication yes", "EmptyPasswords yes", "AuthorizedKeys",
+		"UserEnvironment yes", "GatewayPorts yes", "StrictModes no", "UsePAM no",
+		"TrustedUserCA", "ForceCommand", NULL};
 
 	if (!sh_is(c->args.n ? c->args.v[0].text : "", "|sed|gsed|perl|"))
 		return !d->known || !d->len || any_in(d->text, weak);
@@ -221,6 +223,24 @@ static bool starts(const char *t, const char *const *list)
 			return true;
 	}
 	return false;
+}
+
+/* cat ~/.ssh/id_rsa.pub >> ~/.ssh/authorized_keys: one's own key, for one's own account. */
+static bool own_key(const struct sh_command *c)
+{
+	bool own = false;
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text, *end = strrchr(t, '.');
+
+		own = own || (!strncmp(t, "~/.ssh/", 7) && end && !strcmp(end, ".pub"));
+	}
+	for (size_t i = 0; i < c->redirs.n; i++)
+		own = own &&
+		      (c->redirs.v[i].fd == 2 || !strncmp(c->redirs.v[i].path, "~/.ssh/", 7));
+	for (size_t i = 0; i < c->writes.n; i++)
+		own = own && !strncmp(c->writes.v[i], "~/.ssh/", 7);
+	return own;
 }
 
 /* Modules that come with every kernel, one in a line. */
@@ -279,6 +299,8 @@ static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_co
 	}
 	if (!strcmp(check, "weakens-ssh"))
 		return !weakens_ssh(c, &d);
+	if (!strcmp(check, "foreign-key"))
+		return own_key(c);
 	if (!strcmp(check, "starts-something"))
 		return plain_settings(c, &d) && !any_in(d.text, bad);
 	return d.len && d.text && strchr(d.text, '/') && !any_in(d.text, bad);
