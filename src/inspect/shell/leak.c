@@ -1,37 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What leaves: everything that a program which talks to other machines is given, and what that is
- * worth by what it is and where it goes.
+ * What leaves: everything that a program which talks to other machines is given. What that is worth
+ * is told in worth.c.
  */
+#include "inspect/shell/leak.h"
+
 #include <ctype.h>
 #include <string.h>
 
 #include "inspect/shell/model.h"
 
-/* Something that is about to leave. */
-struct leak {
-	unsigned taint;
-	const char *from;
-	const char *host; /* word that names where it goes */
-	bool transfer;    /* a tool for copying files between one's own machines */
-	bool store;       /* what leaves is where a person keeps the keys to other machines */
-	bool lookup;      /* as part of a name that is looked up */
-	bool web;         /* by a client of the web */
-	bool raw;         /* by a bare connection */
-	bool named;       /* with a user or a token: the sender has an account there */
-	bool far;         /* to a machine that is named and that nobody knows */
-	bool stream;      /* what another program prints, as it comes */
-	bool beyond;      /* a file of the system or of somebody's own papers */
-	bool parcel;      /* an archive that lies where things are put aside */
-};
-
-static void take(struct leak *l, unsigned taint, const char *from)
+static void take(struct sh_leak *l, unsigned taint, const char *from)
 {
 	l->taint |= taint;
 	l->from = l->from ? l->from : from;
 }
 
-static void take_word(struct sh *s, struct leak *l, const struct sh_word *w, bool files)
+static void take_word(struct sh *s, struct sh_leak *l, const struct sh_word *w, bool files)
 {
 	const struct sh_secret *x = files ? sh_secret_of(s, w->text) : NULL;
 	const char *path = w->text;
@@ -54,7 +39,7 @@ static void take_word(struct sh *s, struct leak *l, const struct sh_word *w, boo
 }
 
 /* All that comes in. One token is how services are used, what a store prints is not. */
-static void take_input(struct leak *l, const struct sh_command *c)
+static void take_input(struct sh_leak *l, const struct sh_command *c)
 {
 	bool store = c->in.from && !strcmp(c->in.from, "$token");
 
@@ -76,7 +61,7 @@ static bool uploads(const char *option)
 }
 
 /* A token in a header is how services are used; the whole environment is not. */
-static void take_header(struct leak *l, const struct sh_word *w)
+static void take_header(struct sh_leak *l, const struct sh_word *w)
 {
 	bool whole = w->from && w->from[0] != '$' && (w->taint & SH_ENV);
 
@@ -135,7 +120,7 @@ static const char *body_file(const struct sh_command *c, size_t i)
 static const char dumps[] = ".sql\0.sql.gz\0.dump\0.sql.bz2\0.sql.zst\0";
 
 /* What the place and the name of a file say about what is in it. */
-static void take_file(struct sh *s, struct leak *l, const char *path, bool many)
+static void take_file(struct sh *s, struct sh_leak *l, const char *path, bool many)
 {
 	const struct sh_file *f = sh_file_get(s, path, false);
 	enum sh_place p = sh_place(s, path);
@@ -155,7 +140,7 @@ static void take_file(struct sh *s, struct leak *l, const char *path, bool many)
 }
 
 /* Word i is what is sent, or the file that holds it. */
-static void take_body(struct sh *s, const struct sh_command *c, size_t i, struct leak *l)
+static void take_body(struct sh *s, const struct sh_command *c, size_t i, struct sh_leak *l)
 {
 	const struct sh_word *w = &c->args.v[i];
 	const char *file = body_file(c, i);
@@ -167,7 +152,8 @@ static void take_body(struct sh *s, const struct sh_command *c, size_t i, struct
 	if (sh_is(c->args.v[i - 1].text, "|-T|--upload-file|") || (c->how & SH_ARGSIN))
 		take(l, SH_FILE, w->text);
 	/* every file of a home or a system that fits */
-	if ((c->how & SH_ARGSIN) && (c->in.taint & (SH_TREE | SH_SOME)))
+	if (((c->how & SH_ARGSIN) && (c->in.taint & (SH_TREE | SH_SOME))) ||
+		(file && (w->taint & (SH_TREE | SH_SOME))))
 		take(l, SH_SECRET, "files of others");
 	if (n && w->text[n - 1] == '-' && (n == 1 || strchr("@=<", w->text[n - 2]))) {
 		take_input(l, c);
@@ -184,8 +170,11 @@ static bool says_who(const char *before, const char *word)
 			       strcasestr(word, "api-key:") || strcasestr(word, "apikey:")));
 }
 
-static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+static void curl_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
+	/* name=@FILE is what they send */
+	bool items = sh_is(c->args.v[0].text, "|http|https|xh|xhs|curlie|");
+
 	l->web = true;
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
@@ -197,6 +186,7 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 			    !strncmp(w->text, "--data", 6) ||
 			    !strncmp(w->text, "--upload-file=", 14) ||
 			    !strncmp(w->text, "--body-", 7) || !strncmp(w->text, "-d@", 3) ||
+			    (items && (w->text[0] == '@' || strstr(w->text, "=@"))) ||
 			    (!strncmp(w->text, "-F", 2) && w->text[2]) ||
 			    (!strncmp(w->text, "-T", 2) && w->text[2]);
 
@@ -219,13 +209,27 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 	}
 }
 
+/* ftp host <<< 'put .env': what it is told to send. */
+static void take_orders(struct sh *s, const struct sh_command *c, struct sh_leak *l)
+{
+	const struct sh_secret *x;
+
+	if (!c->in.len || !strstr(c->in.text, "put ") ||
+		!sh_is(c->args.v[0].text, "|ftp|sftp|lftp|tftp|smbclient|"))
+		return;
+	x = sh_secret_of(s, c->in.text);
+	if (x)
+		take(l, x->taint & 0xff, x->pattern);
+}
+
 /* Programs that send their input to a machine named in their words. */
-static void pipe_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+static void pipe_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	l->raw = sh_is(c->args.v[0].text, "|nc|ncat|netcat|socat|telnet|websocat|");
 	take(l, c->in.taint & ~SH_NET, c->in.from);
 	if (c->how & SH_STDIN)
 		take(l, SH_FILE, NULL);
+	take_orders(s, c, l);
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 
@@ -264,7 +268,8 @@ struct route {
 	size_t away, here;
 };
 
-static void take_copied(struct sh *s, const struct sh_command *c, struct leak *l, struct route *r)
+static void take_copied(
+	struct sh *s, const struct sh_command *c, struct sh_leak *l, struct route *r)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
@@ -291,7 +296,7 @@ static bool is_kept(struct sh *s, const char *from, const char *to)
 }
 
 /* scp, rsync, rclone, aws s3 cp: what is copied away from here. */
-static void copy_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+static void copy_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	struct route r = {.to = c->args.n > 1 ? c->args.v[c->args.n - 1].text : ""};
 
@@ -328,7 +333,8 @@ static const struct {
 	{"|az|", "|upload|upload-batch|copy|sync|", OWN},
 	{"|aws|", "|put-object|upload-part|", OWN},
 	{"|aws|gcloud|",
-		"|publish|send-message|send-email|send-raw-email|put-record|put-records|put-events|",
+		"|publish|send-message|send-email|send-raw-email|put-record|put-records|put-events|"
+		"invoke|",
 		MESSAGE},
 	{"|mc|", "|cp|mirror|put|mv|pipe|", OWN},
 	{"|swift|openstack|", "|upload|create|", OWN},
@@ -345,7 +351,24 @@ static const struct {
 		OWN},
 };
 
-static bool store_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+/* A whole home as the pages of a site. */
+static bool take_pages(struct sh *s, const struct sh_command *c, struct sh_leak *l)
+{
+	if (!sh_is(c->args.v[0].text, "|netlify|vercel|surge|firebase|"))
+		return false;
+	for (size_t i = 2; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text, *eq = strchr(t, '=');
+
+		t = t[0] == '-' && eq ? eq + 1 : t;
+		if (t[0] != '-' && all_of_somebody(s, t)) {
+			take(l, SH_SECRET, "a whole home");
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool store_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	/* everything below in one look */
 	if (!sh_is(c->args.v[0].text,
@@ -362,8 +385,9 @@ static bool store_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 			continue;
 		take(l, c->in.taint & ~SH_NET, c->in.from);
 		for (size_t k = 1; k < c->args.n; k++)
-			take_word(s, l, &c->args.v[k], !sh_not_read(c, k));
-		l->transfer = stores[i].to == OWN;
+			take_word(s, l, &c->args.v[k],
+				!sh_not_read(c, k) || !strncmp(c->args.v[k].text, "file", 4));
+		l->transfer = stores[i].to == OWN && !take_pages(s, c, l);
 		l->host = stores[i].to == DROP ? "https://0x0.st" : "https://store.example.com";
 		return true;
 	}
@@ -371,7 +395,7 @@ static bool store_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 }
 
 /* Names that are looked up carry data to whoever answers. */
-static void name_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+static void name_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
@@ -431,7 +455,7 @@ static bool is_password(const struct sh_command *c, size_t i)
 
 /* A program nobody listed: what secrets say stands in its words, and a machine is named. What goes
  * into the history of a repository leaves with the next push. */
-static void other_leak(struct sh *s, const struct sh_command *c, struct leak *l)
+static void other_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	bool kept = !strcmp(c->args.v[0].text, "git") && c->args.n > 1 &&
 		    sh_is(c->args.v[1].text, "|commit|notes|tag|");
@@ -459,198 +483,12 @@ static void other_leak(struct sh *s, const struct sh_command *c, struct leak *l)
 		take(l, w->taint & CONTENT, w->from);
 }
 
-static bool is_key_copied(const struct leak *l)
-{
-	return (l->taint & SH_HARD) && l->transfer;
-}
-
-static bool is_key(const struct leak *l)
-{
-	return (l->taint & SH_HARD) != 0;
-}
-
-/* A variable that belongs to one service, on its way to another. */
-static bool is_stray(const struct leak *l)
-{
-	static const struct {
-		const char *name, *home;
-	} bound[] = {
-		{"AWS_SECRET", "amazonaws"},
-		{"AWS_SESSION", "amazonaws"},
-		{"AWS_ACCESS", "amazonaws"},
-		{"GITHUB_TOKEN", "github"},
-		{"GH_TOKEN", "github"},
-		{"GITHUB_PAT", "github"},
-		{"GITLAB_TOKEN", "gitlab"},
-		{"CI_JOB_TOKEN", "gitlab"},
-		{"NPM_TOKEN", "npm"},
-		{"NODE_AUTH_TOKEN", "npm"},
-		{"PYPI_TOKEN", "pypi"},
-		{"ANTHROPIC_API_KEY", "anthropic"},
-		{"OPENAI_API_KEY", "openai"},
-		{"STRIPE_SECRET", "stripe"},
-		{"DATABASE_URL", "?"},
-		{"SSH_PRIVATE_KEY", "?"},
-	};
-
-	const char *host = l->host && strstr(l->host, "://") ? strstr(l->host, "://") + 3 : l->host;
-
-	if (!(l->taint & SH_ENV) || l->transfer || !l->from || l->from[0] != '$' || !host ||
-		host[0] == '$')
-		return false;
-	for (size_t i = 0; i < sizeof(bound) / sizeof(bound[0]); i++) {
-		if (!strncmp(l->from + 1, bound[i].name, strlen(bound[i].name)))
-			return !strstr(l->host, bound[i].home);
-	}
-	return false;
-}
-
-/* One variable: that is also how services are used. */
-static bool is_variable(const struct leak *l)
-{
-	return (l->taint & SH_ENV) && !(l->taint & SH_SECRET) && l->from && l->from[0] == '$';
-}
-
-static bool is_environment(const struct leak *l)
-{
-	return (l->taint & SH_ENV) != 0;
-}
-
-static bool is_dump(const struct leak *l)
-{
-	return (l->taint & SH_SECRET) && l->from && strstr(l->from, "dump");
-}
-
-/* Backups go to one's own machines, and those are seldom spoken to like that. */
-static bool is_dump_to_web(const struct leak *l)
-{
-	return is_dump(l) && l->web;
-}
-
-/* A backup that goes to a machine of one's own network, through ssh and the like. */
-static bool is_dump_at_home(const struct leak *l)
-{
-	const char *h = l->host ? l->host : "", *at = strchr(h, '@');
-
-	h = at ? at + 1 : h;
-	return is_dump(l) && l->transfer &&
-	       (!strncmp(h, "10.", 3) || !strncmp(h, "172.", 4) || !strncmp(h, "192.168.", 8));
-}
-
-static bool is_store_copied(const struct leak *l)
-{
-	return (l->taint & SH_SECRET) && l->transfer && l->store;
-}
-
-static bool is_secret_copied(const struct leak *l)
-{
-	return (l->taint & SH_SECRET) && l->transfer;
-}
-
-static bool is_secret(const struct leak *l)
-{
-	return (l->taint & SH_SECRET) != 0;
-}
-
-/* An archive that nobody on the way can look into. */
-static bool is_sealed(const struct leak *l)
-{
-	return (l->taint & SH_SEALED) && !l->transfer && l->far;
-}
-
-/* tar c … | curl -T -: a tree on its way to a page. */
-static bool is_packed(const struct leak *l)
-{
-	return (l->taint & SH_PACKED) && l->web && l->stream && l->far;
-}
-
-/* Work lies in the workspace; this does not. */
-static bool is_beyond(const struct leak *l)
-{
-	return (l->beyond || (l->taint & SH_SYSTEM)) && (l->web || l->raw) && l->far;
-}
-
-static bool is_parcel(const struct leak *l)
-{
-	return l->parcel && l->web && l->far;
-}
-
-/* What lies where on the whole machine. */
-static bool is_tree(const struct leak *l)
-{
-	return (l->taint & SH_TREE) && l->far;
-}
-
-static bool is_lookup(const struct leak *l)
-{
-	return (l->taint & SH_HOST) && l->lookup;
-}
-
-/* What runs here, who is here and whom this machine talks to; its name alone is less. */
-static bool is_inventory(const struct leak *l)
-{
-	return (l->taint & SH_HOST) && l->far && !l->transfer && l->from &&
-	       sh_is(l->from, "|ps|netstat|ss|last|w|who|arp|ifconfig|ip|dmesg|lsof|dpkg|rpm|"
-			      "crontab|lsmod|");
-}
-
-static bool is_host(const struct leak *l)
-{
-	return (l->taint & SH_HOST) != 0;
-}
-
-/* What leaves, and what that is worth by where it goes; the first that fits counts. */
-static const struct {
-	bool (*is)(const struct leak *);
-	double odd, plain;
-} worths[] = {
-	{is_key_copied, 0.8, 0.6},
-	{is_key, 0.95, 0.88},
-	{is_stray, 0.85, 0.5},
-	{is_variable, 0.72, 0.2},
-	{is_environment, 0.92, 0.8},
-	{is_dump_at_home, 0.25, 0.25},
-	{is_dump_to_web, 0.7, 0.36},
-	{is_dump, 0.7, 0.25},
-	{is_store_copied, 0.6, 0.36},
-	{is_secret_copied, 0.45, 0.25},
-	{is_secret, 0.85, 0.6},
-	{is_sealed, 0.6, 0.36},
-	{is_packed, 0.5, 0.33},
-	{is_beyond, 0.5, 0.36},
-	{is_parcel, 0.4, 0.31},
-	{is_tree, 0.5, 0.33},
-	{is_lookup, 0.6, 0.42},
-	{is_inventory, 0.6, 0.32},
-	{is_host, 0.6, 0.22},
-};
-
-static double worth(struct sh *s, const struct leak *l)
-{
-	enum sh_host h = l->host ? sh_host_of(s, l->host, NULL) : SH_HOST_NONE;
-	bool odd = h == SH_HOST_ODD;
-
-	if (h == SH_HOST_ALLOWED)
-		return 0;
-	if (h == SH_HOST_LOCAL)
-		return l->taint & SH_HARD ? 0.35 : 0;
-	for (size_t i = 0; i < sizeof(worths) / sizeof(worths[0]); i++) {
-		if (worths[i].is(l))
-			return odd ? worths[i].odd : worths[i].plain;
-	}
-	if (!(l->taint & SH_FILE) || !odd)
-		return 0;
-	if (sh_host_drop(l->host))
-		return 0.5;
-	return l->transfer ? 0 : 0.35;
-}
-
 /* cmd > /dev/tcp/host/port */
 int sh_vet_tcp(struct sh *s, const struct sh_command *c)
 {
 	for (size_t i = 0; i < c->redirs.n; i++) {
 		const char *p = c->redirs.v[i].path;
-		struct leak l = {.taint = c->out.taint | c->in.taint, .from = c->out.from};
+		struct sh_leak l = {.taint = c->out.taint | c->in.taint, .from = c->out.from};
 		bool shell = c->args.n && sh_is_shell(c->args.v[0].text);
 		const char *slash;
 		double x;
@@ -667,7 +505,7 @@ int sh_vet_tcp(struct sh *s, const struct sh_command *c)
 		if (shell || sh_is(c->args.n ? c->args.v[0].text : "", "|exec|"))
 			return sh_found(s, c, "command.reverse-shell", "execution",
 				"ties a shell to a network connection", shell ? 0.96 : 0.6);
-		x = worth(s, &l);
+		x = sh_worth(s, &l);
 		rc = sh_found(s, c, "command.exfiltration", "exfiltration",
 			"sends secrets to another machine", x >= 0.3 ? x : 0);
 		if (rc < 0)
@@ -680,7 +518,7 @@ int sh_vet_tcp(struct sh *s, const struct sh_command *c)
 }
 
 /* What leaves, by the kind of program. */
-static void gather(struct sh *s, const struct sh_command *c, struct leak *l)
+static void gather(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	const char *p = c->args.v[0].text;
 
@@ -708,14 +546,15 @@ static void gather(struct sh *s, const struct sh_command *c, struct leak *l)
 int sh_vet_leak(struct sh *s, const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
-	struct leak l = {0};
+	struct sh_leak l = {0};
 	double x;
 
 	gather(s, c, &l);
 	if ((!l.taint && !l.beyond && !l.parcel) ||
-		(c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV))))
+		(c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV)) &&
+			!(c->in.taint & SH_SECRET)))
 		return 0;
-	if (sh_is(p, "|ssh|kubectl|docker|openssl|") ||
+	if (sh_is(p, "|ssh|kubectl|docker|") ||
 		(!strcmp(p, "gh") && !sh_has(c, "|gist|issue|pr|discussion|")))
 		l.transfer = true;
 	if (sh_is(p, "|openssl|") && !sh_has(c, "|s_client|"))
@@ -724,7 +563,7 @@ int sh_vet_leak(struct sh *s, const struct sh_command *c)
 		l.transfer = l.transfer && !in_name(&c->args.v[i]);
 	l.far = l.host && ((sh_host_of(s, l.host, NULL) == SH_HOST_PLAIN && !l.named) ||
 				  sh_host_of(s, l.host, NULL) == SH_HOST_ODD);
-	x = worth(s, &l);
+	x = sh_worth(s, &l);
 	/* who sends a backup to his own machine does not hide it from that machine */
 	if (l.transfer && (l.taint & SH_SECRET) && s->encrypted.n && x > 0 && x < 0.42)
 		x = 0.42;

@@ -527,6 +527,21 @@ bool sh_encodes(const struct sh_command *c)
 	       !sh_has(c, "|-d|-D|--decode|-r|");
 }
 
+/* grep -r 'AKIA…' .: what it prints are keys. */
+static bool looks_for_keys(const struct sh_command *c)
+{
+	static const char *const signs[] = {
+		"AKIA", "ghp_", "sk-", "xox", "PRIVATE\x1fKEY", "glpat-", "npm_", "AIza"};
+
+	if (!sh_is(c->args.v[0].text, "|grep|egrep|rg|ag|ack|"))
+		return false;
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+		if (strstr(c->line, signs[i]))
+			return true;
+	}
+	return false;
+}
+
 static int generic(struct sh *s, struct sh_command *c)
 {
 	const char *host, *from = NULL;
@@ -565,6 +580,8 @@ static int generic(struct sh *s, struct sh_command *c)
 		d.taint |= SH_CODED;
 	if (sh_encodes(c) && (d.taint & (SH_PACKED | SH_SMALL)))
 		d.taint |= SH_SEALED;
+	if (looks_for_keys(c))
+		add_taint(&d, SH_SECRET, "a search for keys");
 	if (d.from && !strncmp(d.from, "ps", 2))
 		d.from = sh_picked(s, c, d.from);
 	if (d.taint & SH_TREE && sh_is(c->args.v[0].text, "|grep|egrep|fgrep|rg|awk|gawk|"))

@@ -29,7 +29,8 @@ void sh_whole_trees(struct sh *s, struct sh_command *c, bool packs)
 		enum sh_place p = w->text[0] != '-' ? sh_place(s, w->text) : SH_HERE_DIR;
 
 		if ((p == SH_HOME_DIR || p == SH_ROOT_DIR ||
-			    (packs && p == SH_IN_HOME && private_tree(w->text)) ||
+			    ((packs || (c->how & SH_ARGSIN)) && p == SH_IN_HOME &&
+				    private_tree(w->text)) ||
 			    (p == SH_SYSTEM_DIR && strncmp(w->text, "/usr", 4) != 0)) &&
 			!w->from) {
 			w->taint |= SH_SECRET;

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* Private to what leaves (leak.c, worth.c). */
+
+#include "inspect/shell/shell.h"
+
+/* Something that is about to leave. */
+struct sh_leak {
+	unsigned taint;
+	const char *from;
+	const char *host; /* word that names where it goes */
+	bool transfer;    /* a tool for copying files between one's own machines */
+	bool store;       /* what leaves is where a person keeps the keys to other machines */
+	bool lookup;      /* as part of a name that is looked up */
+	bool web;         /* by a client of the web */
+	bool raw;         /* by a bare connection */
+	bool named;       /* with a user or a token: the sender has an account there */
+	bool far;         /* to a machine that is named and that nobody knows */
+	bool stream;      /* what another program prints, as it comes */
+	bool beyond;      /* a file of the system or of somebody's own papers */
+	bool parcel;      /* an archive that lies where things are put aside */
+};
+
+/* How sure it is that this should not leave, by what it is and where it goes; 0: it may. */
+double sh_worth(struct sh *s, const struct sh_leak *l);

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What something that leaves is worth: keys, dumps, archives, lists and plain files, each by the
+ * kind of machine that it goes to and by how it gets there.
+ */
+#include <string.h>
+
+#include "inspect/shell/leak.h"
+
+static bool is_key_copied(const struct sh_leak *l)
+{
+	return (l->taint & SH_HARD) && l->transfer;
+}
+
+static bool is_key(const struct sh_leak *l)
+{
+	return (l->taint & SH_HARD) != 0;
+}
+
+/* A variable that belongs to one service, on its way to another. */
+static bool is_stray(const struct sh_leak *l)
+{
+	static const struct {
+		const char *name, *home;
+	} bound[] = {
+		{"AWS_SECRET", "amazonaws"},
+		{"AWS_SESSION", "amazonaws"},
+		{"AWS_ACCESS", "amazonaws"},
+		{"GITHUB_TOKEN", "github"},
+		{"GH_TOKEN", "github"},
+		{"GITHUB_PAT", "github"},
+		{"GITLAB_TOKEN", "gitlab"},
+		{"CI_JOB_TOKEN", "gitlab"},
+		{"NPM_TOKEN", "npm"},
+		{"NODE_AUTH_TOKEN", "npm"},
+		{"PYPI_TOKEN", "pypi"},
+		{"ANTHROPIC_API_KEY", "anthropic"},
+		{"OPENAI_API_KEY", "openai"},
+		{"STRIPE_SECRET", "stripe"},
+		{"DATABASE_URL", "?"},
+		{"SSH_PRIVATE_KEY", "?"},
+	};
+
+	const char *host = l->host && strstr(l->host, "://") ? strstr(l->host, "://") + 3 : l->host;
+
+	if (!(l->taint & SH_ENV) || l->transfer || !l->from || l->from[0] != '$' || !host ||
+		host[0] == '$')
+		return false;
+	for (size_t i = 0; i < sizeof(bound) / sizeof(bound[0]); i++) {
+		if (!strncmp(l->from + 1, bound[i].name, strlen(bound[i].name)))
+			return !strstr(l->host, bound[i].home);
+	}
+	return false;
+}
+
+/* One variable: that is also how services are used. */
+static bool is_variable(const struct sh_leak *l)
+{
+	return (l->taint & SH_ENV) && !(l->taint & SH_SECRET) && l->from && l->from[0] == '$';
+}
+
+static bool is_environment(const struct sh_leak *l)
+{
+	return (l->taint & SH_ENV) != 0;
+}
+
+static bool is_dump(const struct sh_leak *l)
+{
+	return (l->taint & SH_SECRET) && l->from && strstr(l->from, "dump");
+}
+
+/* Backups go to one's own machines, and those are seldom spoken to like that. */
+static bool is_dump_to_web(const struct sh_leak *l)
+{
+	return is_dump(l) && l->web;
+}
+
+/* A backup that goes to a machine of one's own network, through ssh and the like. */
+static bool is_dump_at_home(const struct sh_leak *l)
+{
+	const char *h = l->host ? l->host : "", *at = strchr(h, '@');
+
+	h = at ? at + 1 : h;
+	return is_dump(l) && l->transfer &&
+	       (!strncmp(h, "10.", 3) || !strncmp(h, "172.", 4) || !strncmp(h, "192.168.", 8));
+}
+
+static bool is_store_copied(const struct sh_leak *l)
+{
+	return (l->taint & SH_SECRET) && l->transfer && l->store;
+}
+
+static bool is_secret_copied(const struct sh_leak *l)
+{
+	return (l->taint & SH_SECRET) && l->transfer;
+}
+
+static bool is_secret(const struct sh_leak *l)
+{
+	return (l->taint & SH_SECRET) != 0;
+}
+
+/* An archive that nobody on the way can look into. */
+static bool is_sealed(const struct sh_leak *l)
+{
+	return (l->taint & SH_SEALED) && !l->transfer && l->far;
+}
+
+/* tar c … | curl -T -: a tree on its way to a page. */
+static bool is_packed(const struct sh_leak *l)
+{
+	return (l->taint & SH_PACKED) && l->web && l->stream && l->far;
+}
+
+/* Work lies in the workspace; this does not. */
+static bool is_beyond(const struct sh_leak *l)
+{
+	return (l->beyond || (l->taint & SH_SYSTEM)) && (l->web || l->raw) && l->far;
+}
+
+static bool is_parcel(const struct sh_leak *l)
+{
+	return l->parcel && l->web && l->far;
+}
+
+/* What lies where on the whole machine. */
+static bool is_tree(const struct sh_leak *l)
+{
+	return (l->taint & SH_TREE) && l->far;
+}
+
+static bool is_lookup(const struct sh_leak *l)
+{
+	return (l->taint & SH_HOST) && l->lookup;
+}
+
+/* What runs here, who is here and whom this machine talks to; its name alone is less. */
+static bool is_inventory(const struct sh_leak *l)
+{
+	return (l->taint & SH_HOST) && l->far && !l->transfer && l->from &&
+	       sh_is(l->from, "|ps|netstat|ss|last|w|who|arp|ifconfig|ip|dmesg|lsof|dpkg|rpm|"
+			      "crontab|lsmod|");
+}
+
+static bool is_host(const struct sh_leak *l)
+{
+	return (l->taint & SH_HOST) != 0;
+}
+
+/* What leaves, and what that is worth by where it goes; the first that fits counts. */
+static const struct {
+	bool (*is)(const struct sh_leak *);
+	double odd, plain;
+} worths[] = {
+	{is_key_copied, 0.8, 0.6},
+	{is_key, 0.95, 0.88},
+	{is_stray, 0.85, 0.5},
+	{is_variable, 0.72, 0.2},
+	{is_environment, 0.92, 0.8},
+	{is_dump_at_home, 0.25, 0.25},
+	{is_dump_to_web, 0.7, 0.36},
+	{is_dump, 0.7, 0.25},
+	{is_store_copied, 0.6, 0.36},
+	{is_secret_copied, 0.45, 0.25},
+	{is_secret, 0.85, 0.6},
+	{is_sealed, 0.6, 0.36},
+	{is_packed, 0.5, 0.33},
+	{is_beyond, 0.5, 0.36},
+	{is_parcel, 0.4, 0.31},
+	{is_tree, 0.5, 0.33},
+	{is_lookup, 0.6, 0.42},
+	{is_inventory, 0.6, 0.32},
+	{is_host, 0.6, 0.22},
+};
+
+double sh_worth(struct sh *s, const struct sh_leak *l)
+{
+	enum sh_host h = l->host ? sh_host_of(s, l->host, NULL) : SH_HOST_NONE;
+	bool odd = h == SH_HOST_ODD;
+
+	if (h == SH_HOST_ALLOWED)
+		return 0;
+	if (h == SH_HOST_LOCAL)
+		return l->taint & SH_HARD ? 0.35 : 0;
+	for (size_t i = 0; i < sizeof(worths) / sizeof(worths[0]); i++) {
+		if (worths[i].is(l))
+			return odd ? worths[i].odd : worths[i].plain;
+	}
+	if (!(l->taint & SH_FILE) || !odd)
+		return 0;
+	if (sh_host_drop(l->host))
+		return 0.5;
+	return l->transfer ? 0 : 0.35;
+}
