@@ -505,6 +505,12 @@ static int special(struct sh *s, struct sh_command *c, struct sh_inners *in, boo
 	return 0;
 }
 
+static bool moves_files(const char *t)
+{
+	return !strncmp(t, "--put=", 6) || !strncmp(t, "--get=", 6) || !strncmp(t, "--ls=", 5) ||
+	       !strncmp(t, "--cat=", 6);
+}
+
 int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	for (unsigned turn = 0; turn < 32; turn++) {
@@ -525,6 +531,9 @@ int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in)
 			return c->args.n ? special(s, c, in, &hit) : 0;
 		if (!strcmp(p, "command") && c->args.n > 1 &&
 			sh_is(c->args.v[1].text, "|-v|-V|-pv|"))
+			return 0;
+		/* files in and out of its boxes */
+		if (!strcmp(p, "firejail") && c->args.n > 1 && moves_files(c->args.v[1].text))
 			return 0;
 		/* alone it is itself: sudo -s, env, nohup */
 		if (own_words(w, c) >= c->args.n)
