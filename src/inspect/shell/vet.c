@@ -380,12 +380,14 @@ static bool runs_from_temp(const char *line)
 	return false;
 }
 
-/* x &: nobody who logs in waits for it, or sees it. */
+/* x &: nobody who logs in waits for it, or sees it. What is only defined does not run yet. */
 static bool runs_behind(const char *line)
 {
 	size_t n = strcspn(line, "\n");
 
-	for (size_t i = 1; i < n && line[0] != '#'; i++) {
+	if (strchr("# \t", line[0]) || !strncmp(line, "alias ", 6) || memmem(line, n, "()", 2))
+		return false;
+	for (size_t i = 1; i < n; i++) {
 		if (line[i] == '&' && !strchr("&><|\\=", line[i - 1]) && line[i + 1] != '&' &&
 			line[i + 1] != '>')
 			return true;
@@ -393,8 +395,19 @@ static bool runs_behind(const char *line)
 	return false;
 }
 
+/* mkcd() { …: a new word, and not another meaning of one that everybody uses. */
+static bool new_word(struct sh *s, const char *line)
+{
+	size_t n = strspn(line, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+	const char *name = n ? bawn_arena_strndup(s->a, line, n) : NULL;
+
+	return name && !strncmp(line + n, "()", 2) &&
+	       !sh_is(name, "|sudo|su|ssh|scp|ls|cd|cat|cp|mv|rm|git|ps|top|login|passwd|gpg|curl|"
+			    "wget|docker|kubectl|python|python3|npm|");
+}
+
 /* What people put into the files that a login reads. */
-static bool usual_setup(const struct sh_data *d)
+static bool usual_setup(struct sh *s, const struct sh_data *d)
 {
 	static const char *const usual[] = {"export ", "alias ", "eval ", "source ", ". ",
 		"PATH=", "#", "[ ", "[[ ", "if ", "fi", "then", "else", "autoload", "bind",
@@ -408,7 +421,7 @@ static bool usual_setup(const struct sh_data *d)
 	if (!d->known || !d->len || !p)
 		return true;
 	while (p && *p) {
-		if (!starts(p, usual) && !strchr("\n", *p))
+		if (!starts(p, usual) && !new_word(s, p) && !strchr("\n", *p))
 			return strncmp(p, "cd ", 3) == 0;
 		if (runs_from_temp(p) || runs_behind(p))
 			return false;
@@ -439,8 +452,8 @@ static int vet_login(struct sh *s, const struct sh_command *c, const char *path)
 
 	for (size_t i = 0; files[i]; i++) {
 		if (!strcmp(base, files[i]))
-			return usual_setup(c->writes.n ? &c->in : &c->out) ? 0
-									   : sh_report(s, c, &f);
+			return usual_setup(s, c->writes.n ? &c->in : &c->out) ? 0
+									      : sh_report(s, c, &f);
 	}
 	return 0;
 }
