@@ -271,13 +271,13 @@ static int vet_unpack(struct sh *s, const struct sh_command *c)
 /* chmod +x of what a bare address sent: the step before it runs. */
 static int vet_made_program(struct sh *s, const struct sh_command *c)
 {
-	if (strcmp(c->args.v[0].text, "chmod") != 0)
+	if (!sh_is(c->args.v[0].text, "|chmod|hdiutil|installer|"))
 		return 0;
 	for (size_t i = 2; i < c->args.n; i++) {
 		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
 
-		if (f && f->exec && (f->data.taint & SH_NET) && f->data.url &&
-			sh_host_of(s, f->data.url, NULL) == SH_HOST_ODD)
+		if (f && (f->exec || c->args.v[0].text[0] != 'c') && (f->data.taint & SH_NET) &&
+			f->data.url && sh_host_of(s, f->data.url, NULL) == SH_HOST_ODD)
 			return sh_found(s, c, "command.unpack-download", "execution",
 				"makes a program of what a bare address sends",
 				s->script ? 0.2 : 0.36);

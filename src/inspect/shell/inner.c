@@ -629,6 +629,11 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		(void)sh_inner_put(s, in, behind(c, "--command="), 0);
 		return 0;
 	}
+	if (sh_is(p, "|cmd|cmd.exe|")) {
+		(void)sh_inner_put(s, in, behind(c, "/c"), 0);
+		(void)sh_inner_put(s, in, behind(c, "/C"), 0);
+		return 0;
+	}
 	if (sh_is(p, "|psql|mysql|mariadb|sqlite3|"))
 		return database(s, c, in);
 	if (sh_is(p, "|ansible|salt|"))

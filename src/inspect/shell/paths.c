@@ -274,6 +274,7 @@ static const struct sh_secret secrets[] = {
 	{"/etc/exim4/passwd.client", 0.45f, BOTH | WORD, "mail passwords"},
 	{"/etc/ldap.secret", 0.5f, BOTH | WORD, "domain credentials"},
 	{"/etc/pam_ldap.secret", 0.5f, BOTH | WORD, "domain credentials"},
+	{"dslocal/nodes/Default/users", 0.5f, BOTH, "password hashes"},
 	{"/etc/samba/smbpasswd", 0.5f, BOTH | WORD, "password hashes"},
 	{"/etc/davfs2/secrets", 0.45f, BOTH | WORD, "network passwords"},
 	{"/etc/pve/priv", 0.5f, BOTH, "cluster keys"},
