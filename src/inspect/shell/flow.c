@@ -211,10 +211,36 @@ static int note_download(struct sh *s, const char *code)
 	return 0;
 }
 
-int sh_vet_code(struct sh *s, const struct sh_command *c, const char *code)
+/* "/etc/sha" . "dow" as one string: what stands between two strings that are joined is left out. */
+static const char *joined(struct sh *s, const char *code)
+{
+	char *out = bawn_arena_strdup(s->a, code);
+	size_t k = 0;
+
+	for (size_t i = 0; out && code[i];) {
+		size_t j = i + 1;
+
+		if (code[i] == '"' || code[i] == '\'') {
+			j += strspn(code + j, " ");
+			j += code[j] == '+' || code[j] == '.';
+			j += strspn(code + j, " ");
+		}
+		if (j > i + 1 && code[j] == code[i]) {
+			i = j + 1;
+			continue;
+		}
+		out[k++] = code[i++];
+	}
+	if (out)
+		out[k] = 0;
+	return out ? out : code;
+}
+
+int sh_vet_code(struct sh *s, const struct sh_command *c, const char *text)
 {
 	static const char *const packs[] = {"gzip.", "bz2.", "lzma.", "zlib.", "zipfile", "ZipFile",
 		"tarfile", "shutil.make_archive", NULL};
+	const char *code = joined(s, text);
 	const struct sh_secret *x = sh_secret_of(s, code);
 	struct read r = {0};
 	int rc;

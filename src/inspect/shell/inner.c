@@ -600,6 +600,19 @@ static void unit_file(struct sh *s, const struct sh_command *c, struct sh_inners
 		unit_lines(s, in, c->args.v[i].text);
 }
 
+/* make -f - <<< …: what its rules run. */
+static int recipes(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	for (const char *p = c->in.text; p && in->n < SH_INNER_MAX - 2;) {
+		size_t n = strcspn(p, "\n"), skip = strspn(p, "\t@-+ ");
+
+		if (*p == '\t' && skip < n)
+			(void)sh_inner_put(s, in, bawn_arena_strndup(s->a, p + skip, n - skip), 0);
+		p = p[n] ? p + n + 1 : NULL;
+	}
+	return 0;
+}
+
 int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	const char *p = c->args.n ? c->args.v[0].text : "";
@@ -629,6 +642,8 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		(void)sh_inner_put(s, in, behind(c, "--command="), 0);
 		return 0;
 	}
+	if (sh_is(p, "|make|gmake|bmake|") && c->in.known && c->in.len)
+		return recipes(s, c, in);
 	if (sh_is(p, "|cmd|cmd.exe|")) {
 		(void)sh_inner_put(s, in, behind(c, "/c"), 0);
 		(void)sh_inner_put(s, in, behind(c, "/C"), 0);

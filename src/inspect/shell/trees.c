@@ -54,6 +54,10 @@ int sh_tree_names(struct sh *s, struct sh_command *c)
 			c->out = sh_text(t);
 			return 0;
 		}
+		if (!find && sh_secret_of(s, t) && c->args.v[i].known) {
+			c->out = sh_text(t);
+			return 0;
+		}
 		p = sh_place(s, t);
 		some = find && sh_narrowed(c, p != SH_ROOT_DIR);
 		if (p == SH_DEVICE && !find) {
