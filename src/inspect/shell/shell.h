@@ -6,7 +6,8 @@
  * shell would (read.c), with an explicit stack of readers for what stands inside ($( ), eval,
  * bash -c, functions, heredocs). Each simple command is resolved, unwrapped (sudo, env, xargs, …),
  * given a model of what it prints and writes (model.c), and vetted: rules over its canonical line,
- * facts about paths (destroy.c) and about data that flows (flow.c) and leaves (leak.c).
+ * facts about paths (destroy.c), about data that flows (flow.c) and leaves (leak.c, worth.c), and
+ * about processes (procs.c).
  */
 
 #include <stdbool.h>
