@@ -613,6 +613,19 @@ static int recipes(struct sh *s, const struct sh_command *c, struct sh_inners *i
 	return 0;
 }
 
+/* Terminals, cmd.exe and make: what they are told to start. */
+static int starter(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	const char *p = c->args.v[0].text;
+	bool cmd = sh_is(p, "|cmd|cmd.exe|");
+
+	if (sh_is(p, "|make|gmake|bmake|"))
+		return c->in.known && c->in.len ? recipes(s, c, in) : 0;
+	(void)sh_inner_put(s, in, behind(c, cmd ? "/c" : "-e"), 0);
+	(void)sh_inner_put(s, in, behind(c, cmd ? "/C" : "--command="), 0);
+	return 0;
+}
+
 int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	const char *p = c->args.n ? c->args.v[0].text : "";
@@ -636,19 +649,10 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		return editor(s, c, in);
 	if (sh_is(p, "|awk|gawk|mawk|nawk|") && c->args.n > 1)
 		return sh_code_inner(s, c, c->args.v[1].text, in);
-	if (sh_is(p, "|xterm|rxvt|urxvt|konsole|gnome-terminal|xfce4-terminal|lxterminal|"
-		     "terminator|alacritty|kitty|tilix|mate-terminal|foot|")) {
-		(void)sh_inner_put(s, in, behind(c, "-e"), 0);
-		(void)sh_inner_put(s, in, behind(c, "--command="), 0);
-		return 0;
-	}
-	if (sh_is(p, "|make|gmake|bmake|") && c->in.known && c->in.len)
-		return recipes(s, c, in);
-	if (sh_is(p, "|cmd|cmd.exe|")) {
-		(void)sh_inner_put(s, in, behind(c, "/c"), 0);
-		(void)sh_inner_put(s, in, behind(c, "/C"), 0);
-		return 0;
-	}
+	if (sh_is(p, "|make|gmake|bmake|cmd|cmd.exe|xterm|rxvt|urxvt|konsole|gnome-terminal|"
+		     "xfce4-terminal|lxterminal|terminator|alacritty|kitty|tilix|mate-terminal|"
+		     "foot|"))
+		return starter(s, c, in);
 	if (sh_is(p, "|psql|mysql|mariadb|sqlite3|"))
 		return database(s, c, in);
 	if (sh_is(p, "|ansible|salt|"))

@@ -70,10 +70,6 @@ static bool tells_all(const struct sh_command *c)
 		{"|npm|pnpm|yarn|", "_authToken"},
 	};
 
-	/* everything above in one look */
-	if (!sh_is(c->args.v[0].text, "|security|gpg|gpg2|kubectl|oc|terraform|tofu|heroku|railway|"
-				      "aws|git|bw|lpass|etcdctl|npm|pnpm|yarn|"))
-		return false;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		if (sh_is(c->args.v[0].text, ways[i].programs) && strstr(c->line, ways[i].order))
 			return true;
@@ -87,6 +83,17 @@ unsigned sh_source(const struct sh_command *c, const char **ret_from)
 	const char *p = c->args.v[0].text;
 
 	*ret_from = p;
+	/* everything below in one look */
+	if (!sh_is(p,
+		    "|env|printenv|set|export|declare|ps|pbpaste|wl-paste|xclip|xsel|tcpdump|tshark|"
+		    "ngrep|hostname|id|whoami|uname|ifconfig|ip|w|who|last|netstat|ss|lscpu|lsblk|"
+		    "groups|uptime|df|mount|dmesg|arp|dpkg|rpm|lsmod|lsof|crontab|psql|mysql|"
+		    "mariadb|sqlite3|clickhouse-client|mongosh|sqlcmd|duckdb|history|fc|mysqldump|"
+		    "mariadb-dump|pg_dump|pg_dumpall|mongodump|mongoexport|slapcat|elasticdump|"
+		    "xtrabackup|mariabackup|ysql_dump|redis-cli|consul|security|gpg|gpg2|kubectl|"
+		    "oc|terraform|tofu|heroku|railway|aws|git|bw|lpass|etcdctl|npm|pnpm|yarn|dig|"
+		    "nslookup|host|"))
+		return 0;
 
 	if (sh_is(p, "|env|printenv|") ||
 		(sh_is(p, "|set|export|declare|") && c->args.n < 3 &&
@@ -131,6 +138,9 @@ bool sh_prints_token(const struct sh_command *c)
 		"op item get", "bw get", "keyvault secret show", "lpass show", "doppler secrets",
 		"ssm get-param", NULL};
 
+	if (!sh_is(c->args.v[0].text, "|aws|gcloud|gh|glab|vault|pass|gopass|op|az|bw|lpass|"
+				      "doppler|kubectl|oc|docker|podman|ssh|flyctl|fly|"))
+		return false;
 	for (size_t i = 0; asks[i]; i++) {
 		if (strstr(c->line, asks[i]))
 			return true;
