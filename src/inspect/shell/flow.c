@@ -236,15 +236,16 @@ static const char *joined(struct sh *s, const char *code)
 	return out ? out : code;
 }
 
-int sh_vet_code(struct sh *s, const struct sh_command *c, const char *text)
+int sh_vet_code(struct sh *s, const struct sh_command *c, const char *code)
 {
 	static const char *const packs[] = {"gzip.", "bz2.", "lzma.", "zlib.", "zipfile", "ZipFile",
 		"tarfile", "shutil.make_archive", NULL};
-	const char *code = joined(s, text);
-	const struct sh_secret *x = sh_secret_of(s, code);
+	const struct sh_secret *x;
 	struct read r = {0};
 	int rc;
 
+	code = joined(s, code);
+	x = sh_secret_of(s, code);
 	if (x && (double)x->read >= SURE)
 		worse(&r, x, (double)x->read);
 	rc = report_read(s, c, &r);

@@ -50,11 +50,7 @@ int sh_tree_names(struct sh *s, struct sh_command *c)
 			self = self || (t[1] != '-' && strchr(t, 'd'));
 			continue;
 		}
-		if (self && c->args.v[i].known) {
-			c->out = sh_text(t);
-			return 0;
-		}
-		if (!find && sh_secret_of(s, t) && c->args.v[i].known) {
+		if (c->args.v[i].known && (self || (!find && sh_secret_of(s, t)))) {
 			c->out = sh_text(t);
 			return 0;
 		}
