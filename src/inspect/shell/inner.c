@@ -600,16 +600,21 @@ static void unit_file(struct sh *s, const struct sh_command *c, struct sh_inners
 		unit_lines(s, in, c->args.v[i].text);
 }
 
-/* make -f - <<< …: what its rules run. */
+/* make -f - <<< …: what its rules run, as one script; everything else is blanked. */
 static int recipes(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
-	for (const char *p = c->in.text; p && in->n < SH_INNER_MAX - 2;) {
-		size_t n = strcspn(p, "\n"), skip = strspn(p, "\t@-+ ");
+	char *text = bawn_arena_strdup(s->a, c->in.text);
 
-		if (*p == '\t' && skip < n)
-			(void)sh_inner_put(s, in, bawn_arena_strndup(s->a, p + skip, n - skip), 0);
-		p = p[n] ? p + n + 1 : NULL;
+	if (!text)
+		return sh_no_memory(s);
+	for (char *p = text; *p;) {
+		size_t n = strcspn(p, "\n");
+		size_t blank = *p == '\t' ? strspn(p, "\t@-+ ") : n;
+
+		memset(p, ' ', blank < n ? blank : n);
+		p += n + (p[n] != 0);
 	}
+	(void)sh_inner_put(s, in, text, 0);
 	return 0;
 }
 
