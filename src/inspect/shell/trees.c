@@ -14,8 +14,10 @@
 bool sh_narrowed(const struct sh_command *c, bool depth)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
-		if (sh_is(c->args.v[i].text, "|-name|-iname|") && i + 1 < c->args.n &&
-			sh_is(c->args.v[i + 1].text, "|*|?*|"))
+		/* all names, or all but some */
+		if (sh_is(c->args.v[i].text, "|-name|-iname|-path|-ipath|") && i + 1 < c->args.n &&
+			(sh_is(c->args.v[i + 1].text, "|*|?*|") ||
+				sh_is(c->args.v[i - 1].text, "|-not|!|")))
 			continue;
 		if (sh_is(c->args.v[i].text,
 			    "|-name|-iname|-path|-ipath|-regex|-iregex|-mtime|-mmin|-atime|-amin|"
