@@ -27,6 +27,7 @@ enum bawn_init_kind {
 				  listeners */
 	BAWN_INIT_ERROR,       /* it does not: error */
 	BAWN_INIT_PROGRESS,    /* before either: it takes long, but it goes on */
+	BAWN_INIT_SOON,        /* before either: it is all but done */
 			       /* else: enum bawn_event_kind */
 };
 

@@ -13,6 +13,7 @@
 
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 #include "backend/inside/parcel.h"
 #include "backend/native/hole.h"
@@ -110,10 +111,21 @@ static int step_groups(struct init_state *s, struct bawn_error *err)
 	return bawn_wall_no_groups(err);
 }
 
+/* The host process wakes up while the filter is compiled. */
+static int step_soon(struct init_state *s, struct bawn_error *err)
+{
+	struct bawn_init_msg msg = {.kind = BAWN_INIT_SOON};
+
+	(void)err;
+	(void)send(s->sock, &msg, sizeof(msg), MSG_NOSIGNAL);
+	return 0;
+}
+
 static int step_network(struct init_state *s, struct bawn_error *err)
 {
-	(void)s;
-	return HOLE("netns") ? 0 : bawn_wall_network_begin(err);
+	if (HOLE("netns")) /* nobody else would say so */
+		return step_soon(s, err);
+	return bawn_wall_network_begin(s->sock, err);
 }
 
 static int step_begin(struct init_state *s, struct bawn_error *err)
@@ -348,6 +360,7 @@ static const struct step {
 	{"directory", EACH, step_directory, BAWN_CTL_ENV},
 	{"limits", OURS, step_limits, BAWN_CTL_LIMIT_FILES}, /* late: groups are being made */
 	{"network", OURS, step_joined, BAWN_CTL_NET_NONE},
+	{"receipt", HERE, step_soon, 0},
 	{"syscalls", THIS, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED},
 	{"syscalls", T(FAR), step_syscalls_if, 0},
 };

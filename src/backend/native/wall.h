@@ -62,7 +62,7 @@ struct bawn_wall_listeners {
  * loopback, done, after which no helper is left. Unless plan->net_closed, the namespace has a
  * loopback of its own.
  */
-int bawn_wall_network_begin(struct bawn_error *err);
+int bawn_wall_network_begin(int sock, struct bawn_error *err);
 int bawn_wall_network_fill(const struct bawn_plan *plan, struct bawn_error *err);
 int bawn_wall_network_join(
 	const struct bawn_plan *plan, struct bawn_wall_listeners *ret, struct bawn_error *err);
