@@ -242,7 +242,8 @@ static int look(struct init_state *s)
 
 static void tell_exit(struct init_state *s, int status)
 {
-	struct bawn_init_msg msg = {.kind = BAWN_EV_EXITED, .status = status};
+	struct bawn_init_msg msg = {
+		.kind = BAWN_EV_EXITED, .status = status, .cpu = sched_getcpu()};
 	siginfo_t left = {0};
 
 	/* who could not fork any more has left the others behind, and that is why it ended */

@@ -312,8 +312,7 @@ static int native_event(struct bawn_instance *in, struct bawn_event *ret, struct
 	struct bawn_link *l = &native_of(in)->link;
 	int r = bawn_link_event(l, ret, err);
 
-	/* its last word: what is waited for now is its death, and not that its socket closes on the
-	 * way there */
+	/* its last word: what is waited for now is its death */
 	if (r == 0 && ret->kind == BAWN_EV_EXITED)
 		bawn_link_watch_death(l);
 	return r;
