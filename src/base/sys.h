@@ -39,7 +39,8 @@ static inline void bawn_exec(const char *path, const char *const *argv, const ch
 	(void)syscall(SYS_execve, path, argv, envp);
 }
 
-/* Keep a process that sleeps off our processor. True if so: then `ret_all` is what to undo it with. */
+/* Keep a process that sleeps off our processor. True if so: then `ret_all` is what to undo it with.
+ */
 static inline bool bawn_sched_elsewhere(pid_t pid, cpu_set_t *ret_all)
 {
 	int here = sched_getcpu();

@@ -26,7 +26,7 @@
 /* What init has left to do when it says so takes half as long. */
 #define SOON_US  200
 #define DEATH_US 400
-#define TOOL_MS 5000 /* how long a tool may take to end once nothing is left inside */
+#define TOOL_MS  5000 /* how long a tool may take to end once nothing is left inside */
 
 void bawn_link_open(struct bawn_link *l, struct bawn_instance *in)
 {

@@ -199,8 +199,7 @@ static bool is_wanted(const struct bawn_proctree *t, const char *name)
 {
 	struct stat st;
 
-	return !t->mine ||
-	       (fstatat(dirfd(t->proc), name, &st, 0) == 0 && st.st_uid == getuid());
+	return !t->mine || (fstatat(dirfd(t->proc), name, &st, 0) == 0 && st.st_uid == getuid());
 }
 
 int bawn_proctree_scan(struct bawn_proctree *t)
