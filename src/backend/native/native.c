@@ -27,6 +27,8 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 
+#define NETWORK_MS 1 /* more than twice of what it takes to make one */
+
 struct native {
 	struct bawn_instance in;
 	const struct bawn_plan *plan;
@@ -200,14 +202,15 @@ static int hand_over(const struct native *n, const int stdio[3], const struct ba
 
 /*
  * The groups are made while init builds, but not before the network: both take long, and with two
- * processors both want this one. The network is needed sooner.
+ * processors both want this one. The network is needed sooner. On a busy machine it may not come to
+ * run for a while, and then there is no point in waiting.
  */
 static int make_groups(struct native *n, uint32_t by_cgroup, struct bawn_error *err)
 {
 	int r = 0;
 
 	if (n->groups_follow && n->plan->tier != BAWN_TIER_LANDLOCK && geteuid() == 0)
-		bawn_link_await_word(&n->link, BAWN_SETUP_MS);
+		bawn_link_await_word(&n->link, NETWORK_MS);
 	if (n->groups_follow)
 		r = bawn_cgroup_new(n->plan, &n->link.cgroup, &by_cgroup, err);
 	if (r < 0)
