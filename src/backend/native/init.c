@@ -76,7 +76,7 @@ static int command_main(void *arg)
 		r = s->listener < 0 && p->tier != BAWN_TIER_FAR ? s->listener : 0;
 	}
 	/* init goes on when we execute, but need not push us aside for that */
-	s->elsewhere = bawn_sched_elsewhere(getppid(), &s->cpus);
+	s->elsewhere = bawn_sched_elsewhere(s->self, &s->cpus);
 	s->dismissed = !await_word();
 	if (s->dismissed)
 		_exit(1);
@@ -349,6 +349,7 @@ void bawn_init_main(const struct bawn_init *in)
 		.plan = in->plan,
 		.by_cgroup = in->by_cgroup,
 		.sock = in->sock,
+		.self = getpid(),
 		.pty = -1,
 		.listener = -1};
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_ERROR};

@@ -19,6 +19,7 @@ struct init_state {
 	uint32_t todo; /* limits for the meter */
 	bool alone;    /* a pid namespace ends with us; else we are a subreaper */
 	bool power;    /* NEAR: the tool's mounts can be finished */
+	pid_t self;
 	int sock;
 	int pty;
 	int relays[BAWN_PORTS_MAX];

@@ -289,9 +289,7 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 		r = make_init(n, n->link.cgroup, err);
 	if (r == 0)
 		r = hand_over(n, stdio, &init, err);
-	if (r < 0)
-		return r;
-	return make_groups(n, init.by_cgroup, err);
+	return r < 0 ? r : make_groups(n, init.by_cgroup, err);
 }
 
 static int native_await(struct bawn_instance *in, struct bawn_error *err)

@@ -239,7 +239,6 @@ static int help(int (*what)(void *), char *stack_end, pid_t *ret, struct bawn_er
 int bawn_wall_network_begin(int sock, struct bawn_error *err)
 {
 	static char stack[65536] __attribute__((aligned(64)));
-
 	int r;
 
 	forget(NULL);
