@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <time.h>
 
 #include <sys/socket.h>
@@ -111,6 +112,25 @@ uint64_t bawn_wall_us(void)
 
 	(void)clock_gettime(CLOCK_REALTIME, &ts);
 	return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
+}
+
+int bawn_poll_soon(struct pollfd *fds, nfds_t n, int timeout_ms, int64_t *left_us)
+{
+	struct timespec start = {0}, now = {0};
+	int64_t passed = 0;
+	int r = 0;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &start);
+	while (r == 0 && passed < *left_us) {
+		r = poll(fds, n, 0);
+		if (r == 0)
+			(void)sched_yield();
+		(void)clock_gettime(CLOCK_MONOTONIC, &now);
+		passed = (int64_t)(now.tv_sec - start.tv_sec) * 1000000 +
+			 (now.tv_nsec - start.tv_nsec) / 1000;
+	}
+	*left_us -= passed;
+	return r ? r : poll(fds, n, timeout_ms);
 }
 
 int bawn_pidfd_await(int pidfd, int timeout_ms)

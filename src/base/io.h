@@ -3,6 +3,7 @@
 
 /* Whole reads and writes that survive EINTR. All return 0 or more, or a negative errno. */
 
+#include <poll.h>
 #include <stdint.h>
 
 #include <sys/types.h>
@@ -26,6 +27,10 @@ uint64_t bawn_wall_us(void); /* CLOCK_REALTIME, for records only */
 /* Wait until the process behind a pidfd has ended: 1, 0 if it has not in time (-1: for ever), or -1
  * with errno. */
 int bawn_pidfd_await(int pidfd, int timeout_ms);
+
+/* poll(2) for what is expected at once. For as long as `*left_us` lasts, which it is taken from,
+ * the processor is only given to whoever wants it: to wake one that sleeps takes longer. */
+int bawn_poll_soon(struct pollfd *fds, nfds_t n, int timeout_ms, int64_t *left_us);
 
 /* One message with `n` descriptors (at most BAWN_SEND_FDS_MAX, may be 0). -errno if it was not sent
  * whole. */

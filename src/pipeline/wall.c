@@ -68,14 +68,14 @@ static int make_plan(struct bawn_run *x, const struct bawn_backend *be)
 }
 
 /*
- * Descriptors that are opened from here on: what is watched, a child that looks at the output, what
- * comes with the receipt. They must be there before the command runs: its output would be withheld
- * otherwise.
+ * Descriptors that are opened from here on: what is watched (also of control groups), a child that
+ * looks at the output, what comes with the receipt. They must be there before the command runs: its
+ * output would be withheld otherwise.
  */
 static int need_descriptors(const struct bawn_plan *plan, struct bawn_error *err)
 {
 	int fds[64];
-	size_t want = 8 + plan->n_loopback_ports + (plan->egress ? 8 : 0);
+	size_t want = 14 + plan->n_loopback_ports + (plan->egress ? 8 : 0);
 	size_t n = 0;
 	int r = 0;
 

@@ -426,3 +426,10 @@ load common
 		run -0 bawn run -q --backend "$backend" --policy "$base/deny.yaml" -- sh -c 'touch sub/new && mv sub/new keys/new && rm keys/new'
 	done
 }
+
+@test "a policy may deny system calls that the wall is made with" {
+	need_run
+	printf 'syscalls: {deny: [recvmsg, prlimit64, setrlimit, sched_setaffinity, sched_yield]}\n' >deny.yaml
+	run -0 bawn run --policy deny.yaml -- echo well
+	[ "$output" = well ]
+}

@@ -60,6 +60,9 @@ struct bawn_cgroup {
 	int oom_count;  /* memory.events or memory.oom_control */
 	int pids_count; /* pids.events */
 	int pids_timer; /* v1 */
+	int peak;       /* how much memory it was at the most */
+	bool thorough;  /* sweeps groups of owners that live, or seem to */
+	bool settled;
 	uint32_t breach;
 };
 
@@ -114,7 +117,19 @@ static void watch_oom_v1(struct bawn_cgroup *cg, int dir)
 		(void)close(TAKE_FD(cg->oom_event));
 }
 
-static int limit_memory(struct bawn_cgroup *cg, const struct group *g, uint64_t bytes)
+static void watch_memory(struct bawn_cgroup *cg, const struct group *g)
+{
+	cg->peak = openat(
+		g->dir, g->v2 ? "memory.peak" : "memory.max_usage_in_bytes", O_RDONLY | O_CLOEXEC);
+	if (!g->v2) {
+		watch_oom_v1(cg, g->dir);
+		return;
+	}
+	cg->oom_count = openat(g->dir, "memory.events", O_RDONLY | O_CLOEXEC);
+	(void)read_counter(cg->oom_count, "oom_kill");
+}
+
+static int limit_memory(const struct group *g, uint64_t bytes)
 {
 	int r;
 
@@ -124,10 +139,7 @@ static int limit_memory(struct bawn_cgroup *cg, const struct group *g, uint64_t 
 			return r;
 		/* Absent where the kernel does not count swap. */
 		r = write_u64(g->dir, "memory.memsw.limit_in_bytes", bytes);
-		if (r < 0 && r != -ENOENT)
-			return r;
-		watch_oom_v1(cg, g->dir);
-		return 0;
+		return r == -ENOENT ? 0 : r;
 	}
 	r = write_u64(g->dir, "memory.max", bytes);
 	if (r < 0)
@@ -136,23 +148,15 @@ static int limit_memory(struct bawn_cgroup *cg, const struct group *g, uint64_t 
 	if (r < 0 && r != -ENOENT)
 		return r;
 	r = write_u64(g->dir, "memory.oom.group", 1); /* since Linux 4.19 */
-	if (r < 0 && r != -ENOENT)
-		return r;
-	cg->oom_count = openat(g->dir, "memory.events", O_RDONLY | O_CLOEXEC);
-	(void)read_counter(cg->oom_count, "oom_kill");
-	return 0;
+	return r == -ENOENT ? 0 : r;
 }
 
-static int limit_processes(struct bawn_cgroup *cg, const struct group *g, uint64_t count)
+static void watch_processes(struct bawn_cgroup *cg, const struct group *g)
 {
-	int r = write_u64(g->dir, "pids.max", count);
-
-	if (r < 0)
-		return r;
 	cg->pids_count = openat(g->dir, "pids.events", O_RDONLY | O_CLOEXEC);
 	(void)read_counter(cg->pids_count, "max");
 	if (g->v2 || cg->pids_count < 0)
-		return 0;
+		return;
 	/* Kernels with both versions count here but wake nobody who polls the v1 file. */
 	const struct timespec every = {.tv_nsec = PIDS_LOOK_MS * 1000000L};
 	const struct itimerspec its = {.it_interval = every, .it_value = every};
@@ -160,7 +164,6 @@ static int limit_processes(struct bawn_cgroup *cg, const struct group *g, uint64
 	cg->pids_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (cg->pids_timer >= 0)
 		(void)timerfd_settime(cg->pids_timer, 0, &its, NULL);
-	return 0;
 }
 
 /* Version 1 refuses a quota above the parent's. Then the parent holds more than we ask. */
@@ -196,15 +199,16 @@ static int limit_cpu(const struct group *g, uint64_t milli, uint64_t shares)
 	return write_u64(g->dir, "cpu.weight", weight ? weight : 1);
 }
 
-static uint32_t set_limits(struct bawn_cgroup *cg, struct group *g, const struct bawn_limits *l)
+static uint32_t set_limits(const struct group *g, const struct bawn_limits *l)
 {
 	uint32_t got = 0;
 
 	if (g->want & BAWN_CTL_LIMIT_MEMORY &&
-		limit_memory(cg, g, lower(l->memory, g->caps.memory)) == 0)
+		limit_memory(g, lower(l->memory, g->caps.memory)) == 0)
 		got |= BAWN_CTL_LIMIT_MEMORY;
 	if (g->want & BAWN_CTL_LIMIT_PROCESSES &&
-		limit_processes(cg, g, lower(l->processes + OWN_PROCESSES, g->caps.processes)) == 0)
+		write_u64(g->dir, "pids.max",
+			lower(l->processes + OWN_PROCESSES, g->caps.processes)) == 0)
 		got |= BAWN_CTL_LIMIT_PROCESSES;
 	if (g->want & BAWN_CTL_LIMIT_CPU &&
 		limit_cpu(g, lower(l->cpus_milli, g->caps.cpus_milli), l->cpu_shares) == 0)
@@ -355,7 +359,7 @@ static uint32_t make_groups(struct bawn_cgroup *cg, const struct bawn_limits *l)
 		struct group *g = &cg->g[i];
 		bool made = make_group(cg, g) == 0;
 
-		g->got = made ? set_limits(cg, g, l) : 0;
+		g->got = made ? set_limits(g, l) : 0;
 		enforced |= g->got;
 		if (g->got) {
 			cg->g[kept++] = *g;
@@ -376,7 +380,7 @@ static struct bawn_cgroup *cgroup_alloc(const struct bawn_cgroup_host *host, uin
 	if (!cg)
 		return NULL;
 	cg->host = host;
-	cg->oom_event = cg->oom_count = cg->pids_count = cg->pids_timer = -1;
+	cg->oom_event = cg->oom_count = cg->pids_count = cg->pids_timer = cg->peak = -1;
 	if (getrandom(ret_random, sizeof(*ret_random), GRND_NONBLOCK) != sizeof(*ret_random))
 		*ret_random = bawn_wall_us();
 	(void)snprintf(
@@ -413,10 +417,24 @@ int bawn_cgroup_new_at(const struct bawn_cgroup_host *host, const struct bawn_li
 	*ret_enforced = make_groups(cg, limits);
 	if (!*ret_enforced)
 		return 0;
-	for (size_t i = 0; i < cg->n; i++)
-		sweep(cg, cg->g[i].parent, (random & 7) == 0);
+	cg->thorough = (random & 7) == 0;
 	*ret = TAKE_PTR(cg);
 	return 0;
+}
+
+/* What has time until somebody is inside, who may be waiting for the groups. */
+static void settle(struct bawn_cgroup *cg)
+{
+	for (size_t i = 0; !cg->settled && i < cg->n; i++) {
+		const struct group *g = &cg->g[i];
+
+		if (g->got & BAWN_CTL_LIMIT_MEMORY)
+			watch_memory(cg, g);
+		if (g->got & BAWN_CTL_LIMIT_PROCESSES)
+			watch_processes(cg, g);
+		sweep(cg, g->parent, cg->thorough);
+	}
+	cg->settled = true;
 }
 
 /* An ordinary user has control groups only where v2's tree was given to him: told by two looks, not
@@ -532,10 +550,11 @@ int bawn_cgroup_join(int sock, uint32_t *ret_enforced)
 	return r;
 }
 
-int bawn_cgroup_fds(const struct bawn_cgroup *cg, int fds[4], uint32_t events[4])
+int bawn_cgroup_fds(struct bawn_cgroup *cg, int fds[4], uint32_t events[4])
 {
 	int n = 0;
 
+	settle(cg);
 	if (cg->oom_event >= 0) {
 		fds[n] = cg->oom_event;
 		events[n++] = EPOLLIN;
@@ -556,8 +575,10 @@ int bawn_cgroup_fds(const struct bawn_cgroup *cg, int fds[4], uint32_t events[4]
 uint32_t bawn_cgroup_breach(struct bawn_cgroup *cg)
 {
 	uint64_t count = 0;
-	bool woken = cg->oom_event >= 0 && read(cg->oom_event, &count, sizeof(count)) > 0;
+	bool woken;
 
+	settle(cg);
+	woken = cg->oom_event >= 0 && read(cg->oom_event, &count, sizeof(count)) > 0;
 	/* The event comes before the kill that is counted. */
 	if (woken || read_counter(cg->oom_count, "oom_kill"))
 		cg->breach |= BAWN_CTL_LIMIT_MEMORY;
@@ -568,11 +589,22 @@ uint32_t bawn_cgroup_breach(struct bawn_cgroup *cg)
 	return cg->breach;
 }
 
-static uint64_t read_u64(int dir, const char *file)
+static uint64_t read_number(int fd)
 {
 	char text[32];
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
 
-	return bawn_read_small(dir, file, text, sizeof(text)) > 0 ? strtoull(text, NULL, 10) : 0;
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return strtoull(text, NULL, 10);
+}
+
+static uint64_t read_u64(int dir, const char *file)
+{
+	_cleanup_close_ int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
+
+	return read_number(fd);
 }
 
 void bawn_cgroup_usage(struct bawn_cgroup *cg, uint64_t *ret_cpu_us, uint64_t *ret_memory_peak)
@@ -588,10 +620,9 @@ void bawn_cgroup_usage(struct bawn_cgroup *cg, uint64_t *ret_cpu_us, uint64_t *r
 			*ret_cpu_us = read_counter(stat, "usage_usec");
 		if (g->acct)
 			*ret_cpu_us = read_u64(g->dir, "cpuacct.usage") / 1000;
-		if (g->got & BAWN_CTL_LIMIT_MEMORY)
-			*ret_memory_peak = read_u64(
-				g->dir, g->v2 ? "memory.peak" : "memory.max_usage_in_bytes");
 	}
+	settle(cg);
+	*ret_memory_peak = read_number(cg->peak);
 }
 
 struct bawn_cgroup *bawn_cgroup_free(struct bawn_cgroup *cg)
@@ -600,7 +631,7 @@ struct bawn_cgroup *bawn_cgroup_free(struct bawn_cgroup *cg)
 
 	if (!cg)
 		return NULL;
-	const int fds[] = {cg->oom_event, cg->oom_count, cg->pids_count, cg->pids_timer};
+	const int fds[] = {cg->oom_event, cg->oom_count, cg->pids_count, cg->pids_timer, cg->peak};
 	if (cg->n)
 		(void)bawn_groups_clear(refs, refs_of(cg, refs), FREE_MS);
 	bawn_janitor_dismiss(&cg->janitor);

@@ -75,6 +75,8 @@ static int command_main(void *arg)
 		/* what it would guard is guarded outside where another kernel has no such thing */
 		r = s->listener < 0 && p->tier != BAWN_TIER_FAR ? s->listener : 0;
 	}
+	/* init goes on when we execute, but need not push us aside for that */
+	s->elsewhere = bawn_sched_elsewhere(s->self, &s->cpus);
 	s->dismissed = !await_word();
 	if (s->dismissed)
 		_exit(1);
@@ -168,6 +170,8 @@ static int start_command(struct init_state *s)
 			CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, s);
 		r = s->pid < 0 ? -errno : -s->exec_errno;
 	}
+	if (s->elsewhere)
+		(void)sched_setaffinity(0, sizeof(s->cpus), &s->cpus);
 	if (s->pid > 0 ? s->dismissed : !await_word())
 		_exit(1);
 	if (r == 0 && s->listener >= 0)
@@ -238,7 +242,8 @@ static int look(struct init_state *s)
 
 static void tell_exit(struct init_state *s, int status)
 {
-	struct bawn_init_msg msg = {.kind = BAWN_EV_EXITED, .status = status};
+	struct bawn_init_msg msg = {
+		.kind = BAWN_EV_EXITED, .status = status, .cpu = sched_getcpu()};
 	siginfo_t left = {0};
 
 	/* who could not fork any more has left the others behind, and that is why it ended */
@@ -344,6 +349,7 @@ void bawn_init_main(const struct bawn_init *in)
 		.plan = in->plan,
 		.by_cgroup = in->by_cgroup,
 		.sock = in->sock,
+		.self = getpid(),
 		.pty = -1,
 		.listener = -1};
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_ERROR};

@@ -27,6 +27,7 @@ enum bawn_init_kind {
 				  listeners */
 	BAWN_INIT_ERROR,       /* it does not: error */
 	BAWN_INIT_PROGRESS,    /* before either: it takes long, but it goes on */
+	BAWN_INIT_SOON,        /* before either: it is all but done; cpu */
 			       /* else: enum bawn_event_kind */
 };
 
@@ -37,6 +38,8 @@ struct bawn_init_msg {
 	uint32_t control;
 	uint32_t enforced;
 	uint32_t listeners; /* bit N: bawn_listener_kinds[N] is there */
+	int32_t cpu; /* SOON, EXITED: where init runs; who runs elsewhere need not sleep until it is
+			done */
 	struct bawn_usage usage;
 	union {
 		char text[BAWN_EVENT_TEXT_MAX];

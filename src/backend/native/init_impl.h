@@ -3,6 +3,8 @@
 
 /* What the files of init share: init.c, its life, and steps.c, how it builds the wall. */
 
+#include <sched.h>
+
 #include "backend/native/broker.h"
 #include "backend/native/init.h"
 #include "backend/native/meter.h"
@@ -17,6 +19,7 @@ struct init_state {
 	uint32_t todo; /* limits for the meter */
 	bool alone;    /* a pid namespace ends with us; else we are a subreaper */
 	bool power;    /* NEAR: the tool's mounts can be finished */
+	pid_t self;
 	int sock;
 	int pty;
 	int relays[BAWN_PORTS_MAX];
@@ -25,6 +28,8 @@ struct init_state {
 	int listener;
 	int exec_errno;
 	bool dismissed; /* the word was not to start */
+	bool elsewhere; /* we were kept off the command's processor: `cpus` undoes it */
+	cpu_set_t cpus;
 	pid_t pid;
 	const char **sh_argv;
 	const char *const *exes; /* paths to try, NULL-terminated */

@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 
 #include "base/io.h"
+#include "base/sys.h"
 
 #define CLEAR_MS   10000
 #define PIDS_BATCH 128
@@ -213,8 +214,12 @@ int bawn_janitor_start(struct bawn_janitor *ret, const struct bawn_group_ref *gr
 
 void bawn_janitor_dismiss(struct bawn_janitor *j)
 {
+	cpu_set_t all;
+
 	if (!j->pid)
 		return;
+	/* it need not die where we go on */
+	(void)bawn_sched_elsewhere(j->pid, &all);
 	(void)kill(j->pid, SIGKILL);
 	reap_last();
 	/* it does nothing any more; it is reaped when it has had the time to die, or by init after

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,10 @@
 #include "base/io.h"
 #include "base/sys.h"
 
-#define TOOL_MS 5000 /* how long a tool may take to end once nothing is left inside */
+/* What init has left to do when it says so takes half as long. */
+#define SOON_US  200
+#define DEATH_US 400
+#define TOOL_MS  5000 /* how long a tool may take to end once nothing is left inside */
 
 void bawn_link_open(struct bawn_link *l, struct bawn_instance *in)
 {
@@ -94,13 +98,14 @@ static int check_redirect(struct bawn_link *l, const char *why, struct bawn_erro
 		why);
 }
 
-static int wait_readable(int fd, int timeout_ms, struct bawn_error *err)
+static int wait_readable(int fd, int timeout_ms, bool soon, struct bawn_error *err)
 {
 	struct pollfd pfd = {.fd = fd, .events = POLLIN};
+	int64_t left = soon ? SOON_US : 0;
 	int r;
 
 	do
-		r = poll(&pfd, 1, timeout_ms);
+		r = bawn_poll_soon(&pfd, 1, timeout_ms, &left);
 	while (r < 0 && errno == EINTR);
 	if (r == 0)
 		return bawn_fail(
@@ -138,10 +143,11 @@ int bawn_link_await(struct bawn_link *l, int timeout_ms, struct bawn_error *err)
 {
 	struct bawn_init_msg msg = {0};
 	struct bawn_received got;
+	bool soon = false;
 	ssize_t len;
 
 	do {
-		int r = wait_readable(l->sock, timeout_ms, err);
+		int r = wait_readable(l->sock, timeout_ms, soon, err);
 
 		if (r < 0)
 			return r;
@@ -149,7 +155,9 @@ int bawn_link_await(struct bawn_link *l, int timeout_ms, struct bawn_error *err)
 		/* it ended without reading all that we sent: its last words come after that */
 		if (len == -ECONNRESET)
 			len = bawn_receive_fds(l->sock, &msg, sizeof(msg), 0, &got);
-	} while (len == sizeof(msg) && msg.kind == BAWN_INIT_PROGRESS && !got.n);
+		soon = msg.kind == BAWN_INIT_SOON && msg.cpu != sched_getcpu();
+	} while (len == sizeof(msg) && !got.n &&
+		 (msg.kind == BAWN_INIT_SOON || msg.kind == BAWN_INIT_PROGRESS));
 	if (len <= 0 && len != -EPROTO)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -EPIPE, "the sandbox's init died while setting up");
@@ -159,6 +167,11 @@ int bawn_link_await(struct bawn_link *l, int timeout_ms, struct bawn_error *err)
 	if (len != sizeof(msg))
 		msg.kind = 0;
 	return take_receipt(l, &msg, &got, err);
+}
+
+void bawn_link_await_word(const struct bawn_link *l, int timeout_ms)
+{
+	(void)wait_readable(l->sock, timeout_ms, false, NULL);
 }
 
 /* One descriptor for the event loop: init's socket, and the control groups' if there are any. */
@@ -186,6 +199,21 @@ int bawn_link_watch(struct bawn_link *l, struct bawn_error *err)
 				err, BAWN_ERR_BACKEND, -errno, "cannot watch the limits: %m");
 	}
 	return 0;
+}
+
+/* Should it fail, the socket is readable then as well. */
+void bawn_link_watch_death(struct bawn_link *l)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.fd = l->pidfd};
+	struct pollfd pfd = {.fd = l->pidfd, .events = POLLIN};
+	int64_t left = l->cpu == sched_getcpu() ? 0 : DEATH_US;
+	int fd = l->in->event_fd;
+
+	if (!l->cgroup)
+		(void)dup3(l->pidfd, fd, O_CLOEXEC);
+	else if (epoll_ctl(fd, EPOLL_CTL_ADD, l->pidfd, &ev) == 0)
+		(void)epoll_ctl(fd, EPOLL_CTL_DEL, l->sock, NULL);
+	(void)bawn_poll_soon(&pfd, 1, 0, &left);
 }
 
 /* ---- while it runs ---- */
@@ -261,6 +289,7 @@ static void from_msg(struct bawn_link *l, struct bawn_init_msg *msg, struct bawn
 		(void)snprintf(ret->text, sizeof(ret->text), "%s", msg->text);
 	if (msg->kind == BAWN_EV_LIMIT)
 		l->limit_told = true;
+	l->cpu = msg->cpu;
 	if (msg->usage.memory_peak)
 		l->usage.memory_peak = msg->usage.memory_peak;
 }

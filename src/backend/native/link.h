@@ -30,6 +30,7 @@ struct bawn_link {
 	int relay_fds[BAWN_PORTS_MAX];
 	struct bawn_listener listeners[BAWN_LISTENERS_MAX];
 	bool reaped, limit_told, ended;
+	int cpu; /* where init was when it spoke last */
 	struct bawn_usage usage;
 };
 
@@ -41,8 +42,13 @@ int bawn_link_plan(struct bawn_link *l, const struct bawn_plan *plan, struct baw
  * relay_fds, listeners; -ETIMEDOUT and -EPIPE (init died without a word) are told apart.
  * `timeout_ms` is from one sign of progress to the next. */
 int bawn_link_await(struct bawn_link *l, int timeout_ms, struct bawn_error *err);
+/* Sleep until init has said anything at all, or is gone. Nothing is taken from it. */
+void bawn_link_await_word(const struct bawn_link *l, int timeout_ms);
 /* Make in->event_fd. */
 int bawn_link_watch(struct bawn_link *l, struct bawn_error *err);
+/* From now on in->event_fd is readable when our child is dead, and not when its socket is closed on
+ * the way there. Stays awake for a moment if it dies on another processor. */
+void bawn_link_watch_death(struct bawn_link *l);
 int bawn_link_start(struct bawn_link *l, struct bawn_error *err);
 int bawn_link_event(struct bawn_link *l, struct bawn_event *ret, struct bawn_error *err);
 int bawn_link_signal(struct bawn_link *l, int signo, struct bawn_error *err);

@@ -187,19 +187,13 @@ static int lower_rlimit(__rlimit_resource_t what, uint64_t value)
 static uint64_t user_threads(void)
 {
 	_cleanup_(bawn_proctree_done) struct bawn_proctree t = {
-		.proc = opendir("/proc"), .whole = true};
+		.proc = opendir("/proc"), .whole = true, .mine = true};
 	uint64_t n = 0;
 
 	if (!t.proc || bawn_proctree_scan(&t) < 0)
 		return 0;
-	for (size_t i = 0; i < t.n; i++) {
-		char name[16];
-		struct stat st;
-
-		(void)snprintf(name, sizeof(name), "%d", (int)t.v[i].pid);
-		if (fstatat(dirfd(t.proc), name, &st, 0) == 0 && st.st_uid == getuid())
-			n += t.v[i].threads;
-	}
+	for (size_t i = 0; i < t.n; i++)
+		n += t.v[i].threads;
 	return n;
 }
 

@@ -27,6 +27,8 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 
+#define NETWORK_MS 1 /* more than twice of what it takes to make one */
+
 struct native {
 	struct bawn_instance in;
 	const struct bawn_plan *plan;
@@ -198,11 +200,19 @@ static int hand_over(const struct native *n, const int stdio[3], const struct ba
 	return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot hand the plan over: %m");
 }
 
-/* The groups are made while init builds. */
+/*
+ * The groups are made while init builds, but not before the network: both take long, and with two
+ * processors both want this one. The network is needed sooner. On a busy machine it may not come to
+ * run for a while, and then there is no point in waiting.
+ */
 static int make_groups(struct native *n, uint32_t by_cgroup, struct bawn_error *err)
 {
-	int r = n->groups_follow ? bawn_cgroup_new(n->plan, &n->link.cgroup, &by_cgroup, err) : 0;
+	int r = 0;
 
+	if (n->groups_follow && n->plan->tier != BAWN_TIER_LANDLOCK && geteuid() == 0)
+		bawn_link_await_word(&n->link, NETWORK_MS);
+	if (n->groups_follow)
+		r = bawn_cgroup_new(n->plan, &n->link.cgroup, &by_cgroup, err);
 	if (r < 0)
 		return r;
 	describe(n, by_cgroup);
@@ -300,7 +310,13 @@ static int native_start(struct bawn_instance *in, struct bawn_error *err)
 
 static int native_event(struct bawn_instance *in, struct bawn_event *ret, struct bawn_error *err)
 {
-	return bawn_link_event(&native_of(in)->link, ret, err);
+	struct bawn_link *l = &native_of(in)->link;
+	int r = bawn_link_event(l, ret, err);
+
+	/* its last word: what is waited for now is its death */
+	if (r == 0 && ret->kind == BAWN_EV_EXITED)
+		bawn_link_watch_death(l);
+	return r;
 }
 
 static int native_signal(struct bawn_instance *in, int signo, struct bawn_error *err)

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 
@@ -14,12 +15,14 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "backend/native/hole.h"
+#include "backend/native/init.h"
 #include "backend/native/redirect.h"
 #include "backend/native/wall.h"
 #include "base/cleanup.h"
@@ -31,6 +34,11 @@
 static struct {
 	const struct bawn_egress_plan *egress;
 	pid_t maker, filler; /* 0: none */
+	int sock;            /* where the plan comes from */
+	int plan_fd;         /* says that it was taken from there */
+	int begun;           /* 1, the first one waits for it; 2, no more */
+	bool elsewhere;      /* it was kept off our processor: `cpus` undoes it */
+	cpu_set_t cpus;
 	uint32_t made; /* how far the first one is: 1, the namespace is there; 2, it is done */
 	int fd;        /* the namespace */
 	int error;
@@ -161,11 +169,33 @@ static int make_network(void)
 	return set_loopback(fd, true);
 }
 
+/*
+ * It takes as long as all mounts, and with two processors there is none for it at first: init
+ * begins the root, the host process makes the plan. So it is the plan that we wait for. Who sends
+ * it has less to do from then on, and we wake up where he is and not where init is.
+ */
+static void await_plan(void)
+{
+	struct pollfd fds[] = {
+		{.fd = net.sock, .events = POLLIN}, {.fd = net.plan_fd, .events = POLLIN}};
+
+	__atomic_store_n(&net.begun, 1, __ATOMIC_RELEASE);
+	(void)poll(fds, 2, -1);
+	__atomic_store_n(&net.begun, 2, __ATOMIC_RELEASE);
+	if (net.elsewhere)
+		(void)sched_setaffinity(0, sizeof(net.cpus), &net.cpus);
+}
+
 static int make_main(void *arg)
 {
+	const struct bawn_init_msg msg = {.kind = BAWN_INIT_PROGRESS};
+
 	(void)arg;
+	await_plan();
 	net.error = -make_network();
 	say_made(2);
+	/* the processor is free for what the host process has kept back */
+	(void)send(net.sock, &msg, sizeof(msg), MSG_NOSIGNAL);
 	return 0;
 }
 
@@ -188,6 +218,9 @@ static void forget(const struct bawn_egress_plan *egress)
 {
 	net.egress = egress;
 	net.maker = net.filler = 0;
+	net.begun = 0;
+	net.elsewhere = false;
+	net.plan_fd = -1;
 	net.made = 0;
 	net.error = 0;
 	net.fd = -1;
@@ -203,22 +236,36 @@ static int help(int (*what)(void *), char *stack_end, pid_t *ret, struct bawn_er
 	return 0;
 }
 
-int bawn_wall_network_begin(struct bawn_error *err)
+int bawn_wall_network_begin(int sock, struct bawn_error *err)
 {
 	static char stack[65536] __attribute__((aligned(64)));
+	int r;
 
 	forget(NULL);
-	return help(make_main, stack + sizeof(stack), &net.maker, err);
+	net.sock = sock;
+	net.plan_fd = eventfd(0, EFD_CLOEXEC);
+	if (net.plan_fd < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make an eventfd: %m");
+	r = help(make_main, stack + sizeof(stack), &net.maker, err);
+	if (r < 0)
+		return r;
+	(void)sched_yield(); /* to let it begin to wait */
+	net.elsewhere = bawn_sched_elsewhere(net.maker, &net.cpus);
+	return 0;
 }
 
 int bawn_wall_network_fill(const struct bawn_plan *plan, struct bawn_error *err)
 {
 	static char stack[65536] __attribute__((aligned(64)));
+	int begun;
 
 	net.egress = plan->egress;
-	/* the host process has handed over the plan and mostly waits now, while this processor is
-	 * ours until the mounts are done */
-	if (!__atomic_load_n(&net.made, __ATOMIC_ACQUIRE))
+	/* the plan was taken before it was seen, or it has not come to run at all: then to where
+	 * the host process is, which mostly waits now */
+	begun = __atomic_load_n(&net.begun, __ATOMIC_ACQUIRE);
+	if (begun < 2)
+		(void)eventfd_write(net.plan_fd, 1);
+	if (begun < 1)
 		bawn_sched_beside(net.maker);
 	return net.egress ? help(fill_main, stack + sizeof(stack), &net.filler, err) : 0;
 }
@@ -255,6 +302,8 @@ int bawn_wall_network_done(struct bawn_error *err)
 	}
 	if (r == 0)
 		r = await(&net.filler, err);
+	if (net.plan_fd >= 0)
+		(void)close(TAKE_FD(net.plan_fd));
 	return r == 0 && net.error ? failed(err) : r;
 }
 

@@ -28,6 +28,7 @@ struct bawn_proc {
 struct bawn_proctree {
 	DIR *proc;
 	bool whole; /* every process but ourselves is ours */
+	bool mine;  /* only those of our own user are looked at */
 	pid_t self;
 	struct bawn_proc *v; /* ascending by pid */
 	size_t n, cap;

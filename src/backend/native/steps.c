@@ -13,6 +13,7 @@
 
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 #include "backend/inside/parcel.h"
 #include "backend/native/hole.h"
@@ -110,10 +111,21 @@ static int step_groups(struct init_state *s, struct bawn_error *err)
 	return bawn_wall_no_groups(err);
 }
 
+/* The host process wakes up while the filter is compiled. */
+static int step_soon(struct init_state *s, struct bawn_error *err)
+{
+	struct bawn_init_msg msg = {.kind = BAWN_INIT_SOON, .cpu = sched_getcpu()};
+
+	(void)err;
+	(void)send(s->sock, &msg, sizeof(msg), MSG_NOSIGNAL);
+	return 0;
+}
+
 static int step_network(struct init_state *s, struct bawn_error *err)
 {
-	(void)s;
-	return HOLE("netns") ? 0 : bawn_wall_network_begin(err);
+	if (HOLE("netns")) /* nobody else would say so */
+		return step_soon(s, err);
+	return bawn_wall_network_begin(s->sock, err);
 }
 
 static int step_begin(struct init_state *s, struct bawn_error *err)
@@ -209,6 +221,25 @@ static int step_limits(struct init_state *s, struct bawn_error *err)
 		return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot set resource limits: %m");
 	}
 	return 0;
+}
+
+/*
+ * The groups are being made meanwhile, so this comes last: even after the filter, unless the policy
+ * takes system calls away with it that would be needed here.
+ */
+static bool comes_last(const struct init_state *s)
+{
+	return !*s->plan->sys_deny;
+}
+
+static int step_limits_sooner(struct init_state *s, struct bawn_error *err)
+{
+	return comes_last(s) ? 0 : step_limits(s, err);
+}
+
+static int step_limits_last(struct init_state *s, struct bawn_error *err)
+{
+	return comes_last(s) ? step_limits(s, err) : 0;
 }
 
 /* What exec could give back. It takes nothing of what we have. */
@@ -346,10 +377,12 @@ static const struct step {
 	{"landlock", THIS, step_landlock, BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE},
 	{"landlock", T(FAR), step_landlock_if, 0},
 	{"directory", EACH, step_directory, BAWN_CTL_ENV},
-	{"limits", OURS, step_limits, BAWN_CTL_LIMIT_FILES}, /* late: groups are being made */
+	{"limits", OURS, step_limits_sooner, 0},
 	{"network", OURS, step_joined, BAWN_CTL_NET_NONE},
+	{"receipt", HERE, step_soon, 0},
 	{"syscalls", THIS, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED},
 	{"syscalls", T(FAR), step_syscalls_if, 0},
+	{"limits", OURS, step_limits_last, BAWN_CTL_LIMIT_FILES},
 };
 
 /* What the Landlock tier can claim depends on the kernel's ABI and on what the plan asks of it. */

@@ -370,6 +370,8 @@ TEST(sixty_four_at_once)
 		struct bawn_limits l = none;
 		struct bawn_cgroup *cg = NULL;
 		uint32_t enforced = 0;
+		uint32_t events[4];
+		int fds[4];
 
 		l.memory = 64 * MIB;
 		l.processes = 20;
@@ -378,6 +380,8 @@ TEST(sixty_four_at_once)
 				_exit(1);
 			if (enforced != (BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_LIMIT_PROCESSES))
 				_exit(2);
+			if (bawn_cgroup_fds(cg, fds, events) < 2)
+				_exit(4);
 			pid_t pid = spawn_in(cg, forever);
 			nap(5);
 			if (kill(pid, 0) < 0 || waitpid(pid, NULL, WNOHANG) != 0)
@@ -405,6 +409,8 @@ TEST(next_run_sweeps_what_even_the_janitor_left)
 	char dead[BAWN_HIER_PATH_MAX + 64];
 	char other[BAWN_HIER_PATH_MAX + 64];
 	const char *own = NULL;
+	uint32_t events[4];
+	int fds[4];
 
 	need(BAWN_CTL_LIMIT_PROCESSES);
 	ASSERT_EQ(bawn_hier_find(&bawn_cgroup_real, &hs), 0);
@@ -424,6 +430,7 @@ TEST(next_run_sweeps_what_even_the_janitor_left)
 	ASSERT_EQ(mkdir(other, 0755), 0);
 	l.processes = 20;
 	ASSERT_EQ(bawn_cgroup_new_at(&bawn_cgroup_real, &l, &cg, &enforced, NULL), 0);
+	ASSERT_TRUE(cg && bawn_cgroup_fds(cg, fds, events) > 0);
 	(void)bawn_cgroup_free(cg);
 	int swept = access(dead, F_OK);
 	ASSERT_EQ(rmdir(other), 0); /* a name that is not of our form is not touched */

@@ -16,6 +16,7 @@
 
 #include "backend/native/cgroup.h"
 #include "backend/native/meter.h"
+#include "backend/native/proctree.h"
 #include "base/io.h"
 #include "harness.h"
 #include "policy/policy.h"
@@ -628,15 +629,32 @@ TEST(rlimits)
 #endif
 }
 
+static uint64_t host_threads(void)
+{
+	struct bawn_proctree t = {.proc = opendir("/proc"), .whole = true};
+	uint64_t n = 0;
+
+	ASSERT_TRUE(t.proc && bawn_proctree_scan(&t) == 0);
+	for (size_t i = 0; i < t.n; i++)
+		n += t.v[i].threads;
+	bawn_proctree_done(&t);
+	return n;
+}
+
 /* Without a user namespace the rlimit counts all that the user has running. */
 TEST(rlimit_processes_without_namespace)
 {
 	struct rlimit rl;
+	pid_t pid;
 
 	become_ordinary();
+	pid = spawn(threads_30);
+	nap(100);
 	plan.tier = BAWN_TIER_LANDLOCK;
 	plan.limits.processes = 20;
 	ASSERT_EQ(bawn_meter_rlimits(&plan, BAWN_CTL_LIMIT_PROCESSES), 0);
 	ASSERT_EQ(getrlimit(RLIMIT_NPROC, &rl), 0);
-	ASSERT_TRUE(rl.rlim_max > 20);
+	(void)kill(pid, SIGKILL);
+	ASSERT_TRUE(rl.rlim_max > 20 + 31);
+	ASSERT_TRUE(rl.rlim_max < 20 + host_threads()); /* the kernel's at the least are not ours */
 }

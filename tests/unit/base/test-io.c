@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors over sockets. */
+/* Descriptors over sockets; waiting without sleeping. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -110,4 +110,48 @@ TEST(too_many_are_not_kept)
 	ASSERT_EQ(bawn_send_fds(pair[0], text, sizeof(text), fds, 2), 0);
 	ASSERT_EQ(bawn_receive_fds(pair[1], text, 2, 0, &got), -EPROTO);
 	ASSERT_EQ(lowest_free(), before);
+}
+
+TEST(what_is_there_is_seen_at_once)
+{
+	struct pollfd p;
+	int64_t left = INT64_C(3600) * 1000000;
+
+	make_pair();
+	p = (struct pollfd){.fd = pair[1], .events = POLLIN};
+	ASSERT_EQ(bawn_send_fds(pair[0], "x", 1, NULL, 0), 0);
+	ASSERT_EQ(bawn_poll_soon(&p, 1, -1, &left), 1);
+	ASSERT_EQ(p.revents, POLLIN);
+	ASSERT_TRUE(left > 0);
+}
+
+TEST(no_more_patience_than_there_is)
+{
+	struct pollfd p;
+	int64_t left = 2000;
+
+	make_pair();
+	p = (struct pollfd){.fd = pair[1], .events = POLLIN};
+	ASSERT_EQ(bawn_poll_soon(&p, 1, 0, &left), 0);
+	ASSERT_TRUE(left <= 0);
+	/* it is used up: the next time sleeps */
+	ASSERT_EQ(bawn_poll_soon(&p, 1, 1, &left), 0);
+}
+
+TEST(what_comes_while_it_sleeps_is_seen)
+{
+	struct pollfd p;
+	int64_t left = 0;
+	pid_t pid;
+
+	make_pair();
+	p = (struct pollfd){.fd = pair[1], .events = POLLIN};
+	pid = fork();
+	ASSERT_TRUE(pid >= 0);
+	if (pid == 0) {
+		(void)usleep(20000);
+		_exit(bawn_send_fds(pair[0], "x", 1, NULL, 0) < 0);
+	}
+	ASSERT_EQ(bawn_poll_soon(&p, 1, -1, &left), 1);
+	ASSERT_EQ(p.revents, POLLIN);
 }
