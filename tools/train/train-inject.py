@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """train-inject.py --data inject.jsonl[.gz] --features PROGRAM --shapes shapes.h --lexicon inject-lexicon.h
-                [--own FILE] [--grammar FILE] [--held FILE] [--out weights.h] [--scores FILE]
+                [--own FILE] [--grammar FILE] [--held FILE] [--ordinary LIST FOLDER] [--out weights.h] [--scores FILE]
 
 Train the model of the injection detector: a small network over the sentences that the detector itself would score
 (PROGRAM prints their features, inject-fit next to it fits). Only whole texts are labelled, so a positive text teaches through its best sentence
@@ -8,6 +8,7 @@ Train the model of the injection detector: a small network over the sentences th
 that are written are then trained on everything. Needs numpy. Deterministic.
 
 secrets.jsonl and code.jsonl next to the data, if they are there, add ordinary files that nothing is to be found in.
+--ordinary names packages that ordinary.py has fetched: what is in them is for nobody's agent either. They are many and steady the threshold.
 --own names texts written for this purpose (see tools/train/inject-own.txt), --grammar a grammar that makes more of them
 (inject-grammar.txt). The former are left out as a whole, too: one author's texts are judged by what was learned from others.
 --kinds leaves out one kind of them after the other as well, and tells how much of it is found by what was learned from the rest."""
@@ -23,17 +24,19 @@ import sys
 
 import numpy as np
 
+import ordinary
 from grammar import Grammar
 
 CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 384
 DEEP = MIX + 2 * 864 + 2 * 64  # features from here on are pairs of meanings and words: they have only the straight way
 COUNT = DEEP + 2304 + 4096
-HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 24, 2, 14, 1024, 0.004, 4e-3, 0.1, (1,)
-DOUBT_MOST, TALK = -6.0, 6.0  # as in score.c
+HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 12, 2, 14, 1024, 0.004, 4e-3, 0.1, (1, 2)  # units of each of the nets
+DOUBT_MOST, TALK, SAYS, SAYS_FROM, SAYS_MEANT = -6.0, 6.0, 2.5, 2.0, 0.7  # as in score.c
 GATE_LOSS = 0.012  # of the sentences that matter
 HELD = -1e3  # the score of what is not scored
-ABOUT_AGAINST = 2.0  # how much a sentence of our own texts about attacks counts
-OWN_AGAINST = 4.0  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
+ABOUT_AGAINST = 4.0  # how much a sentence of our own texts about attacks counts
+AGENT_AGAINST = 3.0  # a sentence of a real file for agents: they are few, too
+OWN_AGAINST = 8.0  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
 PRIOR = 0.7  # how much of what is expected beforehand is believed
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
 CLASS_PRIOR = {
@@ -61,7 +64,7 @@ STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
 AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules", "skill-file", "cursor-rules")  # kinds of our own harmless texts that stand in files for agents
-BUDGET = {"file": 0.004, "natural": 0.009, "agent_doc": 0.013, "security_doc": 0.045}
+BUDGET = {"file": 0.006, "natural": 0.009, "agent_doc": 0.019, "security_doc": 0.045}
 
 
 def prior(names):
@@ -88,6 +91,7 @@ def read_names(shapes_h, lexicon_h):
     text = open(shapes_h, encoding="utf-8").read()
     text = re.sub(r"/\*.*?\*/", "", text[text.index("enum shape {") + 12:text.index("S_COUNT,")], flags=re.S)
     names["PLACE_COUNT"] = names["HARM_COUNT"] = 10
+    names["INJECT_FAMILY_AGENT"] = 2
     for item in text.split(","):
         item = item.strip()
         if not item:
@@ -202,6 +206,11 @@ def read_grammar(path, own):
         yield planted(d, payload) if label else d
 
 
+def read_ordinary(path, folder):
+    for n, (name, text) in enumerate(ordinary.texts(path, folder)):
+        yield {"id": f"ordinary-{n}", "source": "ordinary:" + name, "label": 0, "text": text, "tier": "natural", "primary": False}
+
+
 def group(d):
     """What is left out together."""
     name, _, rest = d["source"].partition(":")
@@ -211,7 +220,7 @@ def group(d):
         return "agents"
     if name in ("garak", "deepset", "promptfoo", "piguard_valid_pint"):
         return "chat"
-    return name if name in ("own", "gen", "held", "synthetic_embed") else "other"
+    return name if name in ("own", "gen", "held", "ordinary", "synthetic_embed") else "other"
 
 
 def kind_of(d):
@@ -226,11 +235,18 @@ def kind_of(d):
     return "natural"
 
 
+def against(d):
+    """How much a sentence of a harmless text counts."""
+    if group(d) in ("own", "gen"):
+        return ABOUT_AGAINST if d["tier"] == "security_doc" else OWN_AGAINST
+    return AGENT_AGAINST if kind_of(d) == "agent_doc" else 1.0
+
+
 class Set:
     """Sentences of all texts, their features as a matrix of zeros and ones."""
 
-    def __init__(self, docs, program, middle):
-        self.docs, self.middle = docs, middle.astype(np.float32)
+    def __init__(self, docs, program, names):
+        self.docs, self.middle = docs, prior(names).astype(np.float32)
         self.fit_program = program.replace("inject-features", "inject-fit")
         lines = "".join(json.dumps({"id": str(i), "text": d["text"]}) + "\n" for i, d in enumerate(docs))
         out = subprocess.run([program], input=lines.encode("utf-8", "surrogatepass"), stdout=subprocess.PIPE, check=True).stdout.decode()
@@ -251,10 +267,12 @@ class Set:
         self.first = np.append(0, np.cumsum(np.bincount(row, minlength=len(doc)))).astype(np.uint32)
         self.feature = np.array(idx, np.uint16)
         self.base, self.talk, self.strong = np.array(base), np.array(talk), np.array(strong)
+        told = np.zeros(COUNT, np.float32)  # by rules that do not only find an agent addressed
+        told[[SHAPE + names["S_HIT"] + k for k in range(16) if k != names["INJECT_FAMILY_AGENT"]]] = 1.0
+        self.told = self.sums(told) > 0.0
         self.label = np.array([d["label"] for d in docs])[self.doc]
-        own = [group(d) in ("own", "gen") for d in docs]
-        own = np.array([1.0 if not o else ABOUT_AGAINST if d["tier"] == "security_doc" else OWN_AGAINST for o, d in zip(own, docs)])
-        self.against = own[self.doc]
+        self.against = np.array([against(d) for d in docs])[self.doc]
+        self.bulk = np.array([group(d) == "ordinary" for d in docs])[self.doc]
         self.inside = np.array(inside)  # of what was planted, where that is known
         self.weight = np.array([TRAIN_WEIGHT.get(d["tier"], 0.0) for d in docs])
         self.given = (np.maximum(self.base, 0.0) - TALK * self.talk).astype(np.float32)  # what score.c adds to the model
@@ -303,7 +321,7 @@ class Net:
 
     @classmethod
     def joined(cls, nets):
-        """The mean of several, side by side: it wavers less than one."""
+        """Side by side as one."""
         one = cls.__new__(cls)
         p = list(zip(*(n.p for n in nets)))
         one.p = [np.hstack(p[0]), np.concatenate(p[1]), np.concatenate(p[2]) / len(nets), sum(p[3]) / len(nets), sum(p[4]) / len(nets)]
@@ -331,7 +349,8 @@ def targets(s, use, guess, turn):
     c = np.where(s.label == 0, s.against, np.where(chosen, s.weight[s.doc], 0.0)) * in_use
     per = np.bincount(s.doc, weights=chosen, minlength=len(s.docs))
     c = np.where(chosen, c / np.maximum(per[s.doc], 1.0), c)  # a text counts once, however many of its sentences were chosen
-    c[s.label == 0] *= 2.0 * c[chosen].sum() / max(c[s.label == 0].sum(), 1.0)
+    for part in (s.label == 0) & ~s.bulk, s.bulk:  # each weighs twice what is to be found
+        c[part] *= 2.0 * c[chosen].sum() / max(c[part].sum(), 1.0)
     rows = np.nonzero(c > 0)[0]
     return rows, chosen.astype(np.float32), (c / c[rows].mean()).astype(np.float32)
 
@@ -350,12 +369,18 @@ def fit(s, use, seed=SEEDS[0]):
 
 def combine(s, model):
     """As inject_combine in score.c, with the model's zero moved to its threshold."""
-    return s.given + np.where(s.strong, np.maximum(model, DOUBT_MOST), model)
+    says = SAYS * (s.told & (s.base >= SAYS_FROM) & (1.0 - s.talk >= SAYS_MEANT))
+    return s.given + says + np.where(s.strong, np.maximum(model, DOUBT_MOST), model)
+
+
+def together(s, use):
+    """The mean of several nets: it wavers less than one."""
+    return Net.joined([fit(s, use, k) for k in SEEDS])
 
 
 def one_left_out(job):
     g, gone = job
-    return g, fit(Set.all, ~gone).score(Set.all)
+    return g, together(Set.all, ~gone).score(Set.all)
 
 
 def leave_one_out(s):
@@ -364,7 +389,7 @@ def leave_one_out(s):
     out = np.full(len(s.doc), HELD)
     made_from = {"agents", "chat"}
     held = groups == "held"
-    jobs = [(g, (groups == g) | held | ((groups == "synthetic_embed") & (g in made_from))) for g in sorted(set(groups) - {"gen"})]
+    jobs = [(g, (groups == g) | held | ((groups == "synthetic_embed") & (g in made_from))) for g in sorted(set(groups) - {"gen", "ordinary"})]
     Set.all = s
     with multiprocessing.get_context("fork").Pool() as pool:
         for g, top in pool.imap_unordered(one_left_out, jobs):
@@ -421,7 +446,7 @@ def shares(docs, score, mark):
     """Flagged share of each kind of negative text, own texts left out. What is nearly the same counts once."""
     n, bad, seen = collections.Counter(), collections.Counter(), set()
     for d, x in zip(docs, score):
-        if d["label"] or d["tier"] == "user_prompt" or d["source"].startswith(("own:", "gen:", "held:")):
+        if d["label"] or d["tier"] == "user_prompt" or d["source"].startswith(("own:", "gen:", "held:", "ordinary:")):
             continue
         n[kind_of(d)] += 1
         if x >= mark and d["twin"] not in seen:
@@ -547,6 +572,7 @@ def main():
     a.add_argument("--own")
     a.add_argument("--grammar")
     a.add_argument("--held", help="own texts of kinds that nothing is learned from")
+    a.add_argument("--ordinary", nargs=2, default=[], help="list of packages, and where they are")
     a.add_argument("--shapes", required=True, help="shapes.h")
     a.add_argument("--lexicon", required=True, help="the generated inject-lexicon.h")
     a.add_argument("--out")
@@ -556,12 +582,13 @@ def main():
     docs = list(read_data(z.data)) + list(read_more(pathlib.Path(z.data).parent)) + (list(read_own(z.own)) if z.own else [])
     docs += list(read_grammar(z.grammar, z.own)) if z.grammar else []
     docs += list(read_own(z.held, "held")) if z.held else []
-    s = Set(docs, z.features, prior(read_names(z.shapes, z.lexicon)))
+    docs += list(read_ordinary(*z.ordinary)) if z.ordinary else []
+    s = Set(docs, z.features, read_names(z.shapes, z.lexicon))
     print("rules alone (1, 4):")
     table(docs, s.best(s.base), [1.0, 4.0], sys.stdout)
     model = leave_one_out(s)
     zero = find_zero(s, model)
-    loso = np.where([group(d) == "gen" for d in docs], HELD, s.best(combine(s, model - zero)))
+    loso = np.where([group(d) in ("gen", "ordinary") for d in docs], HELD, s.best(combine(s, model - zero)))
     marks = [zero, find_malicious(docs, loso)]
     print("leave-one-source-out, together; suspicious (0), malicious (%.2f):" % marks[1])
     table(docs, loso, [0.0, marks[1]], sys.stdout)
@@ -576,7 +603,7 @@ def main():
                 f.write(f"{d['id']}\t{x:.4f}\t{y:.4f}\n")
     if z.out:
         use = np.array([group(d) != "held" for d in docs])
-        net = Net.joined([fit(s, use, k) for k in SEEDS]).rounded()
+        net = together(s, use).rounded()
         write(z.out, net, fit_gate(s, z.features, net, zero), marks)
         print("trained on everything:")
         table(docs, s.best(combine(s, net.score(s) - zero)), [0.0, marks[1]], sys.stdout)

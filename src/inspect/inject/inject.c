@@ -24,9 +24,9 @@
 #define REPORT_FROM   0.30
 
 /* Families of rules, by the word behind "inject." in their ids; a bit each in `hits`. */
-static const char families[][10] = {"override", "role", "agent", "tool", "secrecy", "exfil",
-	"hijack", "leak", "delimiter", "image", "lang", "glued", "persona", "permit", "poison",
-	"fake"};
+static const char families[][10] = {"override", "role", [INJECT_FAMILY_AGENT] = "agent", "tool",
+	"secrecy", "exfil", "hijack", "leak", "delimiter", "image", "lang", "glued", "persona",
+	"permit", "poison", "fake"};
 
 /* The words of a sentence. */
 struct reading {

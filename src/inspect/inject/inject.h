@@ -194,11 +194,13 @@ struct inject_harm {
 	uint16_t held; /* what is forbidden */
 };
 
+#define INJECT_FAMILY_AGENT 2 /* number of the rules that find an agent addressed */
+
 struct inject_sentence {
 	uint32_t start, end;
 	uint64_t classes; /* of all its words */
 	uint16_t n_words;
-	uint16_t hits; /* families of rules that matched in it */
+	uint16_t hits; /* families of rules that matched in it, a bit each */
 	uint16_t n_upper;
 	float rules;                  /* what they add to the log-odds */
 	float score;                  /* log-odds; INJECT_UNSCORED when it is no candidate */

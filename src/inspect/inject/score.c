@@ -12,6 +12,9 @@
 #define BIT(class) ((uint64_t)1 << (class))
 #define DOUBT_MOST -6.0
 #define TALK       6.0 /* what it costs to be among words about attacks */
+#define SAYS       2.5 /* what rules that matched say on top of what the model was given of them … */
+#define SAYS_FROM  2.0 /* … from so much on … */
+#define SAYS_MEANT 0.7 /* … when it is hardly talk */
 #define UNSEEN     1.5 /* a rule that matched where nobody looks */
 #define NEIGHBOUR  0.5 /* how much of a neighbour's rules counts */
 
@@ -121,13 +124,21 @@ double inject_rules_score(const struct inject_sentences *all, size_t i)
 
 /*
  * The model was trained with the rules' say as given, so both add up. It may doubt the surest rules
- * only so far: what it has never seen looks doubtful to it, and these are what was seen.
+ * only so far: what it has never seen looks doubtful to it, and these are what was seen. On sources
+ * that neither had seen, nearly all that was flagged and harmless was so by the model alone, and
+ * much that was missed had been matched by rules: so these have a say of their own. That
+ * an agent is addressed is nothing by itself.
  */
 double inject_combine(const struct inject_sentences *all, size_t i, double model, double rules)
 {
+	bool told = all->v[i].hits & ~(1u << INJECT_FAMILY_AGENT);
+	double meant = inject_meant(all, i);
+
 	if (all->v[i].strong && model < DOUBT_MOST)
 		model = DOUBT_MOST;
-	return model + (rules > 0.0 ? rules : 0.0) - TALK * (1.0 - inject_meant(all, i));
+	if (told && rules >= SAYS_FROM && meant >= SAYS_MEANT)
+		model += SAYS;
+	return model + (rules > 0.0 ? rules : 0.0) - TALK * (1.0 - meant);
 }
 
 double inject_confidence(double score)

@@ -320,3 +320,24 @@ TEST(large_and_odd_input_ends)
 	(void)look(big, n, 0, 0);
 	free(big);
 }
+
+/* What rules and the model say of a sentence of these rules' families, by itself or in talk. */
+static double together(unsigned hits, double rules, bool talk)
+{
+	struct inject_sentence v = {.hits = (uint16_t)hits, .reported = talk, .sampled = talk};
+	struct inject_sentences all = {.v = &v, .n = 1, .words = 20};
+
+	return inject_combine(&all, 0, -4.0, rules);
+}
+
+TEST(rules_that_match_outweigh_a_doubt_unless_it_is_talk)
+{
+	unsigned agent = 1u << INJECT_FAMILY_AGENT, other = 1;
+
+	ASSERT_TRUE(together(other, 3.0, false) > 0.0);
+	ASSERT_TRUE(together(other | agent, 3.0, false) > 0.0);
+	/* few points, only an address, an example: the doubt stays */
+	ASSERT_TRUE(together(other, 1.5, false) < -2.0);
+	ASSERT_TRUE(together(agent, 3.0, false) < 0.0);
+	ASSERT_TRUE(together(other, 3.0, true) < -3.0);
+}
