@@ -397,12 +397,14 @@ static inline __attribute__((always_inline)) void one_block(struct inject_mark *
 	m->word = now->word >> 63;
 	m->plus = now->plus >> 63;
 	m->in = in >> 63;
+	m->inside = in;
 }
 
 static void some_blocks(struct inject_marks *m)
 {
 	struct inject_bytes now = m->ahead;
 
+	m->runs = true;
 	for (size_t i = 0; i < m->n; i++, now = m->ahead) {
 		look(m->text + 64 * (m->first + i + 1), &m->ahead);
 		one_block(&m->v[i], m, 64 * (m->first + i), &now, &m->ahead);
@@ -410,13 +412,35 @@ static void some_blocks(struct inject_marks *m)
 }
 
 #ifdef INJECT_AVX2
+/*
+ * Whether so many words of one letter, or two with an underscore, stand in a row that they may
+ * spell something. Words that reach into the next block may be such.
+ */
+INJECT_AVX2 static inline void find_singles(
+	struct inject_marks *m, const struct inject_mark *r, const struct inject_bytes *now)
+{
+	uint64_t under = now->word & ~now->letter & ~now->digit;
+	uint64_t starts = r->edge & m->inside, ends = r->edge & ~m->inside;
+	uint64_t single = starts & ((ends >> 1 | (uint64_t)1 << 63) |
+					   (under & (ends >> 2 | (uint64_t)3 << 62)));
+	uint64_t all = _pext_u64(single, starts) << (INJECT_SPACED_RUN - 1) | m->singles;
+	uint64_t some = all & all >> 1;
+
+	some &= some >> 2;
+	m->runs |= (some & some >> (INJECT_SPACED_RUN - 4)) != 0;
+	m->singles = all >> __builtin_popcountll(starts) &
+		     (((uint64_t)1 << (INJECT_SPACED_RUN - 1)) - 1);
+}
+
 INJECT_AVX2 static void some_blocks2(struct inject_marks *m)
 {
 	struct inject_bytes now = m->ahead;
 
+	m->runs = false;
 	for (size_t i = 0; i < m->n; i++, now = m->ahead) {
 		look2(m->text + 64 * (m->first + i + 1), &m->ahead);
 		one_block(&m->v[i], m, 64 * (m->first + i), &now, &m->ahead);
+		find_singles(m, &m->v[i], &now);
 	}
 }
 #endif

@@ -46,6 +46,8 @@ struct inject_mark {
 /* Text is gone through by so many blocks at a time, which stay in the cache. */
 #define INJECT_BLOCKS 8
 
+#define INJECT_SPACED_RUN 7 /* single letters in a row that may spell a word */
+
 /* What 64 bytes are, a bit for each. */
 struct inject_bytes {
 	uint64_t word;   /* can be anywhere in a word */
@@ -63,6 +65,7 @@ struct inject_bytes {
 struct inject_marks {
 	struct inject_mark v[INJECT_BLOCKS];
 	size_t first, n; /* block of v[0], how many there are; 0 at the end */
+	bool runs;       /* there may be INJECT_SPACED_RUN words of one letter in a row */
 	/* private */
 	const char *text;
 	size_t blocks;
@@ -72,6 +75,8 @@ struct inject_marks {
 	uint64_t plus;
 	uint64_t clause, begins, foreign; /* carried along */
 	uint64_t has[7];
+	uint64_t inside;  /* bytes of the last block that are of a word */
+	uint64_t singles; /* which of the last words are of one letter, a bit each */
 };
 void inject_marks_begin(struct inject_marks *m, const struct inject_text *t);
 /* The next blocks. False when there are none. */

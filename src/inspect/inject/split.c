@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Words put into sentences. No grammar: where a sentence ends is decided by punctuation, line ends
+ * and the marks of lists, tables and JSON, which is as much as scoring needs. Most words tell
+ * nothing but that they are there: those are counted and passed over.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "inspect/inject/classes.h"
+#include "inspect/inject/words.h"
+
+#define SENTENCE_WORDS 100
+#define SENTENCE_BYTES 24 /* most texts have fewer sentences */
+
+static inline bool starts_clause(const struct inject_finder *f, uint32_t at)
+{
+	if (at / 64 < f->m.first)
+		return f->inside_clause;
+	return f->m.v[at / 64 - f->m.first].clause >> at % 64 & 1;
+}
+
+/* The pass over one text. */
+struct split {
+	struct bawn_arena *a;
+	struct inject_sentences *out;
+	struct inject_sentence s;
+	struct {
+		uint8_t n_turned, n_reversed, n_leet;
+	} before;       /* of the last sentence */
+	size_t runs;    /* of those before words that were taken */
+	uint32_t stop;  /* behind the first stop behind the last word, 0 if there was none so far */
+	size_t tallied; /* up to here what is marked at the ends of words was counted */
+	bool fresh;     /* the next word begins a sentence */
+	int failed;
+};
+
+/* Words of these are counted. */
+#define COUNTED                                                                            \
+	(BIT(LEX_ABOUT) | BIT(LEX_DEV) | BIT(LEX_YOU) | BIT(LEX_AGENT) | BIT(LEX_TURNED) | \
+		BIT(LEX_REVERSED) | BIT(LEX_LEET))
+
+/* A word at `at` with these classes. */
+static inline __attribute__((always_inline)) void count(struct split *p,
+	const struct inject_finder *f, uint32_t at, uint64_t classes,
+	const struct inject_context *x)
+{
+	struct inject_sentence *s = &p->s;
+	uint64_t own = x->last; /* without those of a phrase */
+
+	s->n_words++;
+	s->classes |= classes;
+	if (__builtin_expect(!(classes & (COUNTED | ACTIONS)), 1))
+		return;
+	s->command |= (classes & ACTIONS) && s->n_words <= 4 && (x->clause || starts_clause(f, at));
+	p->out->about += classes >> LEX_ABOUT & 1;
+	p->out->dev += classes >> LEX_DEV & 1;
+	p->out->you += own >> LEX_YOU & 1;
+	p->out->agent += own >> LEX_AGENT & 1;
+	s->n_turned = (uint8_t)(s->n_turned + (classes >> LEX_TURNED & 1));
+	s->n_reversed = (uint8_t)(s->n_reversed + (classes >> LEX_REVERSED & 1));
+	s->n_leet = (uint8_t)(s->n_leet + (classes >> LEX_LEET & 1));
+}
+
+static void hint(struct split *p, uint32_t start, uint32_t end, enum inject_hint_kind k)
+{
+	struct inject_hint *h;
+
+	if (p->out->n_hints >= INJECT_HINTS_MAX)
+		return;
+	h = bawn_grow(p->a, &p->out->hints, &p->out->n_hints, &p->out->cap_hints);
+	if (!h)
+		p->failed = -ENOMEM;
+	else
+		*h = (struct inject_hint){start, end, k};
+}
+
+static void hint_run(struct split *p, const struct inject_run *r)
+{
+	if (r->n >= INJECT_SPACED_RUN)
+		hint(p, r->start, r->reach - INJECT_SPACED_GAP, HINT_SPACED);
+}
+
+/* There may be encoded text at word i, or before it. */
+static void hints(struct split *p, const struct inject_finder *f, const char *text, size_t i)
+{
+	uint32_t start = f->edges[2 * i], end = f->edges[2 * i + 1];
+	const char *c = text + start;
+
+	if (inject_bit(&f->spaced, i))
+		hint_run(p, &f->runs[p->runs++]);
+	if (!inject_bit(&f->far, i))
+		return;
+	if ((c[1] == '.' || c[1] == '_') && c[3] == c[1])
+		hint(p, start, end, HINT_SPACED);
+	else
+		hint(p, start, end, HINT_LONG);
+}
+
+static void add(struct split *p)
+{
+	struct inject_sentence *s = &p->s, *v;
+
+	if (s->n_words) {
+		v = bawn_grow(p->a, &p->out->v, &p->out->n, &p->out->cap);
+		if (!v) {
+			p->failed = -ENOMEM;
+			return;
+		}
+		*v = *s;
+		p->out->words += s->n_words;
+		p->out->commands += s->command;
+		p->out->bullets += s->bullet;
+		if (s->n_turned && s->n_turned + p->before.n_turned > 1)
+			hint(p, s->start, s->end, HINT_TURNED);
+		if (s->n_reversed && s->n_reversed + p->before.n_reversed > 1) {
+			hint(p, s->start, s->end, HINT_REVERSED);
+			hint(p, s->start, s->end, HINT_REVERSED_WORDS);
+		}
+		if (s->n_leet && s->n_leet + p->before.n_leet > 1)
+			hint(p, s->start, s->end, HINT_LEET);
+		p->before.n_turned = s->n_turned;
+		p->before.n_reversed = s->n_reversed;
+		p->before.n_leet = s->n_leet;
+	}
+	*s = (struct inject_sentence){0};
+}
+
+/* Behind the first stop in these blocks from `at` on, 0 if there is none. */
+static uint32_t first_stop(const struct inject_marks *m, size_t at)
+{
+	uint64_t bits = ~(uint64_t)0;
+	size_t i = 0;
+
+	if (at / 64 >= m->first) {
+		i = at / 64 - m->first;
+		bits <<= at % 64;
+	}
+	for (; i < m->n; i++, bits = ~(uint64_t)0) {
+		bits &= m->v[i].stop;
+		if (bits)
+			return (uint32_t)(64 * (m->first + i)) + (uint32_t)__builtin_ctzll(bits) +
+			       1;
+	}
+	return 0;
+}
+
+/* What the words are by their letters that ended in [p->tallied, to). */
+static inline void tally(struct split *p, const struct inject_marks *m, size_t to)
+{
+	size_t from = p->tallied > 64 * m->first ? p->tallied : 64 * m->first;
+	struct inject_sentence *s = &p->s;
+	uint64_t ident = 0, foreign = 0;
+
+	for (; from < to; from = (from / 64 + 1) * 64) {
+		const struct inject_mark *b = &m->v[from / 64 - m->first];
+		uint64_t bits = ~(uint64_t)0 << from % 64;
+
+		if (to / 64 == from / 64)
+			bits &= ~(~(uint64_t)0 << to % 64);
+		ident |= b->ident & bits;
+		foreign |= b->foreign & bits;
+		for (uint64_t upper = b->upper & bits; upper; upper &= upper - 1)
+			s->n_upper++;
+	}
+	s->classes |= ident ? BIT(LEX_IDENT) : 0;
+	s->foreign |= foreign != 0;
+	p->tallied = to;
+}
+
+/* The sentence ends with the first stop behind its last word, if there is one. */
+static void end_sentence(struct split *p, const struct inject_marks *m)
+{
+	if (p->s.n_words) {
+		tally(p, m, (size_t)p->s.end + 1);
+		if (!p->stop)
+			p->stop = first_stop(m, p->s.end);
+		if (p->stop)
+			p->s.end = p->stop;
+	}
+	p->stop = 0;
+	add(p);
+}
+
+static void begin_sentence(struct split *p, const struct inject_text *t, size_t start)
+{
+	p->s.start = (uint32_t)start;
+	p->s.bullet = start > 1 && strchr("-*+|", t->text[start - 2]);
+	p->tallied = start + 1;
+}
+
+/* All that is to be done at the end of these blocks, which come no more. */
+static void leave_blocks(struct split *p, const struct inject_marks *m)
+{
+	if (!p->s.n_words)
+		return;
+	tally(p, m, 64 * (m->first + m->n));
+	if (!p->stop)
+		p->stop = first_stop(m, p->s.end);
+}
+
+/* One whose letters say more than its marks. */
+static uint64_t odd_word(
+	const struct inject_text *t, struct inject_context *x, uint32_t start, uint32_t end)
+{
+	struct inject_word w = {.start = start, .end = end};
+
+	inject_any_word(t->text, t->len, x, &w);
+	x->odd = true;
+	return w.classes;
+}
+
+/* Word i, which does not begin a sentence or has had that done. */
+static inline __attribute__((always_inline)) void add_word(struct split *p,
+	const struct inject_finder *f, const struct inject_text *t, struct inject_context *x,
+	size_t i)
+{
+	uint32_t start = f->edges[2 * i], end = f->edges[2 * i + 1];
+	uint64_t own = f->classes[f->own[i]], classes;
+
+	if (__builtin_expect(inject_bit(&f->odd, i), 0)) {
+		classes = odd_word(t, x, start, end);
+	} else if (__builtin_expect(x->odd, 0)) {
+		/* what it is with that before it was not known */
+		x->odd = false;
+		classes = inject_classify(x, f->hash[i], own);
+	} else {
+		/* no phrase goes over from the sentence before */
+		uint64_t two = p->s.n_words ? f->classes[f->two[i]] : 0;
+
+		classes = inject_classify_known(x, f->hash[i], own, two);
+	}
+	count(p, f, start, classes, x);
+	x->clause = x->last & inject_joins;
+	p->s.end = end;
+}
+
+static inline __attribute__((always_inline)) void one_word(struct split *p,
+	const struct inject_finder *f, const struct inject_text *t, struct inject_context *x,
+	size_t i)
+{
+	if (inject_bit(&f->begins, i) | p->fresh) {
+		end_sentence(p, &f->m);
+		begin_sentence(p, t, f->edges[2 * i]);
+		*x = (struct inject_context){.clause = true};
+		p->fresh = false;
+	}
+	add_word(p, f, t, x, i);
+	if (__builtin_expect(inject_bit(&f->far, i) | inject_bit(&f->spaced, i), 0))
+		hints(p, f, t->text, i);
+	if (__builtin_expect(p->s.n_words == SENTENCE_WORDS, 0)) {
+		tally(p, &f->m, (size_t)p->s.end + 1);
+		add(p);
+		p->fresh = true;
+	}
+}
+
+/* Words [i, end), which tell nothing; but a sentence may be full with one of them. */
+static inline void pass_over(struct split *p, const struct inject_finder *f,
+	const struct inject_text *t, struct inject_context *x, size_t i, size_t end)
+{
+	if (__builtin_expect(p->fresh || p->s.n_words + (end - i) >= SENTENCE_WORDS, 0)) {
+		for (; i < end; i++)
+			one_word(p, f, t, x, i);
+		return;
+	}
+	p->s.n_words = (uint16_t)(p->s.n_words + (end - i));
+	p->s.end = f->edges[2 * end - 1];
+	x->last = x->two = 0;
+	x->clause = false;
+}
+
+static void some_words(struct split *p, const struct inject_finder *f, const struct inject_text *t,
+	struct inject_context *x)
+{
+	size_t next = 0;
+
+	p->runs = 0;
+	for (size_t k = 0; 64 * k < f->n; k++)
+		for (uint64_t left = f->look.v[k]; left; left &= left - 1) {
+			size_t i = 64 * k + (size_t)__builtin_ctzll(left);
+
+			if (next < i)
+				pass_over(p, f, t, x, next, i);
+			one_word(p, f, t, x, i);
+			next = i + 1;
+		}
+}
+
+int inject_split(struct bawn_arena *a, const struct inject_text *t, struct inject_sentences *out)
+{
+	INJECT_RAW struct inject_finder f;
+	struct split p = {.a = a, .out = out, .fresh = true};
+	struct inject_context x = {.clause = true};
+
+	*out = (struct inject_sentences){.cap = t->len / SENTENCE_BYTES + 8};
+	out->v = bawn_new(a, struct inject_sentence, out->cap);
+	if (!out->v)
+		return -ENOMEM;
+	inject_find_begin(&f, t);
+	while (!p.failed && inject_find_next(&f, t)) {
+		some_words(&p, &f, t, &x);
+		leave_blocks(&p, &f.m);
+	}
+	hint_run(&p, &f.run);
+	end_sentence(&p, &f.m);
+	return p.failed;
+}
