@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "inspect/inject/classes.h"
 #include "inspect/inject/words.h"
 
 #define SENTENCE_WORDS 100
@@ -182,10 +181,16 @@ static void end_sentence(struct split *p, const struct inject_marks *m)
 	add(p);
 }
 
+/* What stands before an item of a list or a table. */
+static bool is_bullet(char c)
+{
+	return c == '-' || c == '*' || c == '+' || c == '|';
+}
+
 static void begin_sentence(struct split *p, const struct inject_text *t, size_t start)
 {
 	p->s.start = (uint32_t)start;
-	p->s.bullet = start > 1 && strchr("-*+|", t->text[start - 2]);
+	p->s.bullet = start > 1 && is_bullet(t->text[start - 2]);
 	p->tallied = start + 1;
 }
 
@@ -231,7 +236,7 @@ static inline __attribute__((always_inline)) void add_word(struct split *p,
 		classes = inject_classify_known(x, f->hash[i], own, two);
 	}
 	count(p, f, start, classes, x);
-	x->clause = x->last & inject_joins;
+	x->clause = x->last & INJECT_JOINS;
 	p->s.end = end;
 }
 

@@ -7,19 +7,17 @@
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define LEX_TABLE
 #include "inject-lexicon.h"
 #include "inspect/inject/words.h"
 
-#define BIT(class)   ((uint64_t)1 << (class))
 #define LEET_CLASSES (BIT(LEX_OVERRIDE) | BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_SECRET))
 #define STARTS       BIT(LEX_STARTS)
 _Static_assert(LEX_STARTS == 63, "it is taken for the sign");
-
-/* Behind these a clause may start. */
-#define JOINS (BIT(LEX_JOIN) | BIT(LEX_PLEASE) | BIT(LEX_SEQ) | BIT(LEX_MODAL))
-const uint64_t inject_joins = JOINS;
 
 /*
  * The table is a perfect hash: a word has one place, which holds it or not. What is left of the
@@ -197,19 +195,6 @@ static inline uint64_t shape_classes(
 	if ((flags & C_DIGIT) && (flags & (C_LOWER | C_UPPER)))
 		c |= leet(p, n);
 	return c;
-}
-
-uint64_t inject_classify_known(struct inject_context *x, uint32_t hash, uint64_t own, uint64_t two)
-{
-	uint64_t all = own | two;
-
-	if (__builtin_expect((x->two & STARTS) != 0, 0))
-		all |= look_up(inject_hash_join(x->before2, hash));
-	x->before2 = inject_hash_join(x->before, hash);
-	x->before = hash;
-	x->last = own;
-	x->two = two;
-	return all & ~STARTS;
 }
 
 uint64_t inject_classify(struct inject_context *x, uint32_t hash, uint64_t own)
@@ -522,6 +507,48 @@ bool inject_find_next(struct inject_finder *f, const struct inject_text *t)
 	return true;
 }
 
+#ifdef __SSE2__
+/* 0xff for letters of ours. */
+static inline __m128i letters_of(__m128i v)
+{
+	__m128i t = _mm_sub_epi8(_mm_or_si128(v, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
+
+	return _mm_cmpeq_epi8(_mm_min_epu8(t, _mm_set1_epi8('z' - 'a')), t);
+}
+
+/*
+ * Most words are of small letters, perhaps behind a capital, and less than sixteen: one look at
+ * them tells all that inject_any_word() would. False when it is another word.
+ */
+static bool plain_word(
+	const char *text, size_t len, struct inject_context *x, struct inject_word *w)
+{
+	const char *p = text + w->start, *q;
+	__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+	unsigned word = (unsigned)_mm_movemask_epi8(letters_of(v));
+	unsigned n = (unsigned)__builtin_ctz(~word);
+	/* of letters, small ones have this bit */
+	unsigned small = (unsigned)_mm_movemask_epi8(_mm_slli_epi16(v, 2));
+
+	q = p + n;
+	if (!n || n == 16 || n >= len - w->start || inject_kind[(unsigned char)*q] ||
+		~small & ((1u << n) - 2))
+		return false;
+	w->end = w->start + n;
+	w->hash = hash_of(p, n);
+	w->clause = x->clause;
+	w->upper = w->foreign = false;
+	w->title = !(small & 1);
+	w->classes = *q == '(' && (n > 1 || small & 1) ? BIT(LEX_IDENT) : 0;
+	if (len - w->end > 3 && !memcmp(q, "://", 3))
+		w->classes |= BIT(LEX_TARGET);
+	w->classes = inject_classify(x, w->hash, w->classes);
+	return true;
+}
+#else
+#define plain_word(text, len, x, w) false
+#endif
+
 size_t inject_words(const char *text, const struct inject_sentence *s,
 	struct inject_word words[static INJECT_WORDS_MAX])
 {
@@ -533,10 +560,12 @@ size_t inject_words(const char *text, const struct inject_sentence *s,
 			struct inject_word *w = &words[n++];
 
 			w->start = (uint32_t)i;
-			i = word_end(text, i, s->end);
-			w->end = (uint32_t)i;
-			inject_any_word(text, s->end, &x, w);
-			x.clause = x.last & JOINS;
+			if (!plain_word(text, s->end, &x, w)) {
+				w->end = (uint32_t)word_end(text, i, s->end);
+				inject_any_word(text, s->end, &x, w);
+			}
+			i = w->end;
+			x.clause = x.last & INJECT_JOINS;
 			continue;
 		}
 		x.clause |= inject_clause[(unsigned char)text[i]];

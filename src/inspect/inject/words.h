@@ -4,6 +4,7 @@
 /* Private to src/inspect/inject: words as the splitter gets them, some blocks of a text at a time.
  */
 
+#include "inspect/inject/classes.h"
 #include "inspect/inject/marks.h"
 
 #define INJECT_LONG_WORD  20  /* may be encoded text */
@@ -18,10 +19,23 @@ struct inject_context {
 };
 
 /* Behind these a clause may start. */
-extern const uint64_t inject_joins;
+#define INJECT_JOINS (BIT(LEX_JOIN) | BIT(LEX_PLEASE) | BIT(LEX_SEQ) | BIT(LEX_MODAL))
+
 /* Classes of a word that has `own` by itself and `two` with the one before, with those of the
  * phrases of three that end with it. */
-uint64_t inject_classify_known(struct inject_context *x, uint32_t hash, uint64_t own, uint64_t two);
+static inline uint64_t inject_classify_known(
+	struct inject_context *x, uint32_t hash, uint64_t own, uint64_t two)
+{
+	uint64_t all = own | two;
+
+	if (__builtin_expect((x->two & BIT(LEX_STARTS)) != 0, 0))
+		all |= inject_lexicon(inject_hash_join(x->before2, hash));
+	x->before2 = inject_hash_join(x->before, hash);
+	x->before = hash;
+	x->last = own;
+	x->two = two;
+	return all & ~BIT(LEX_STARTS);
+}
 /* The same where it is not known what it is with the one before. */
 uint64_t inject_classify(struct inject_context *x, uint32_t hash, uint64_t own);
 /* Any word [start, end) of a text of `len` bytes, by its letters too. */
