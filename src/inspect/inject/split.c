@@ -15,7 +15,7 @@
 static inline bool starts_clause(const struct inject_finder *f, uint32_t at)
 {
 	if (at / 64 < f->m.first)
-		return f->inside_clause;
+		return f->begun_clause;
 	return f->m.v[at / 64 - f->m.first].clause >> at % 64 & 1;
 }
 
@@ -83,7 +83,7 @@ static void hint_run(struct split *p, const struct inject_run *r)
 /* There may be encoded text at word i, or before it. */
 static void hints(struct split *p, const struct inject_finder *f, const char *text, size_t i)
 {
-	uint32_t start = f->edges[2 * i], end = f->edges[2 * i + 1];
+	uint32_t start = f->m.edges[2 * i], end = f->m.edges[2 * i + 1];
 	const char *c = text + start;
 
 	if (inject_bit(&f->spaced, i))
@@ -220,7 +220,7 @@ static inline __attribute__((always_inline)) void add_word(struct split *p,
 	const struct inject_finder *f, const struct inject_text *t, struct inject_context *x,
 	size_t i)
 {
-	uint32_t start = f->edges[2 * i], end = f->edges[2 * i + 1];
+	uint32_t start = f->m.edges[2 * i], end = f->m.edges[2 * i + 1];
 	uint64_t own = f->classes[f->own[i]], classes;
 
 	if (__builtin_expect(inject_bit(&f->odd, i), 0)) {
@@ -246,7 +246,7 @@ static inline __attribute__((always_inline)) void one_word(struct split *p,
 {
 	if (inject_bit(&f->begins, i) | p->fresh) {
 		end_sentence(p, &f->m);
-		begin_sentence(p, t, f->edges[2 * i]);
+		begin_sentence(p, t, f->m.edges[2 * i]);
 		*x = (struct inject_context){.clause = true};
 		p->fresh = false;
 	}
@@ -270,7 +270,7 @@ static inline void pass_over(struct split *p, const struct inject_finder *f,
 		return;
 	}
 	p->s.n_words = (uint16_t)(p->s.n_words + (end - i));
-	p->s.end = f->edges[2 * end - 1];
+	p->s.end = f->m.edges[2 * end - 1];
 	x->last = x->two = 0;
 	x->clause = false;
 }

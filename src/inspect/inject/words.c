@@ -271,34 +271,16 @@ static inline bool word_starts(const char *text, size_t at, size_t len)
 	       (!at || !(inject_kind[(unsigned char)text[at - 1]] & C_STARTS));
 }
 
-/* The edges in these blocks, that of a word that has begun before them first. Returns how many. */
-static inline __attribute__((always_inline)) size_t find_edges(struct inject_finder *f)
-{
-	size_t n = f->inside;
-
-	for (size_t i = 0; i < f->m.n; i++) {
-		uint32_t at = (uint32_t)(64 * (f->m.first + i));
-
-		for (uint64_t left = f->m.v[i].edge; left; left &= left - 1)
-			f->edges[n++] = at + (uint32_t)__builtin_ctzll(left);
-	}
-	return n;
-}
-
 static inline void set_bit(struct inject_bits *b, size_t i, bool yes)
 {
 	b->v[i / 64] |= (uint64_t)yes << i % 64;
 }
 
-/* The words that have one of `bits` at their edge in block i, whose first one is edge `at`. */
-static inline __attribute__((always_inline)) void mark_words(
-	struct inject_bits *b, uint64_t edges, size_t at, uint64_t bits)
+/* So many more of them as the word count says go to bit `at` on. */
+static inline void add_bits(struct inject_bits *b, size_t at, uint64_t bits)
 {
-	for (bits &= edges; bits; bits &= bits - 1) {
-		uint64_t before = edges & (bits ^ (bits - 1)) >> 1;
-
-		set_bit(b, (at + (size_t)__builtin_popcountll(before)) / 2, true);
-	}
+	b->v[at / 64] |= bits << at % 64;
+	b->v[at / 64 + 1] |= bits >> 1 >> (63 - at % 64);
 }
 
 /* Goes on with the run at a word of n letters. Returns whether there was one that is over. */
@@ -324,15 +306,15 @@ static void find_runs(struct inject_finder *f, const struct inject_text *t)
 	size_t runs = 0, i = any ? 0 : f->n;
 
 	f->runs_before = f->m.runs;
-	while (i && f->edges[2 * i - 1] - f->edges[2 * i - 2] <= 2)
+	while (i && f->m.edges[2 * i - 1] - f->m.edges[2 * i - 2] <= 2)
 		i--;
 	if (i)
 		f->run = (struct inject_run){0};
 	for (; i < f->n; i++) {
 		struct inject_run before = f->run;
-		uint32_t start = f->edges[2 * i];
+		uint32_t start = f->m.edges[2 * i];
 
-		if (!run_on(&f->run, t->text, start, f->edges[2 * i + 1] - start))
+		if (!run_on(&f->run, t->text, start, f->m.edges[2 * i + 1] - start))
 			continue;
 		f->runs[runs++] = before;
 		set_bit(&f->spaced, i, true);
@@ -343,8 +325,8 @@ static void find_runs(struct inject_finder *f, const struct inject_text *t)
 static void find_long(struct inject_finder *f, const struct inject_text *t, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
-		size_t i = f->some[k], len = f->edges[2 * i + 1] - f->edges[2 * i];
-		const char *p = t->text + f->edges[2 * i];
+		size_t i = f->some[k], len = f->m.edges[2 * i + 1] - f->m.edges[2 * i];
+		const char *p = t->text + f->m.edges[2 * i];
 		bool dotted = (p[1] == '.' || p[1] == '_') && p[3] == p[1];
 
 		f->hash[i] = hash_of(p, len);
@@ -353,11 +335,9 @@ static void find_long(struct inject_finder *f, const struct inject_text *t, size
 	}
 }
 
-/* What a word is together with the one before, which may start a phrase. */
-static inline void find_phrase(struct inject_finder *f, size_t i, uint32_t before)
+/* What word i is together with the one before, which may start a phrase. */
+static void find_phrase(struct inject_finder *f, size_t i, uint32_t before)
 {
-	if (__builtin_expect(!is_second(f->hash[i]), 1))
-		return;
 	f->two[i] = (uint16_t)entry_of(inject_hash_join(before, f->hash[i]));
 	set_bit(&f->phrase, i, f->two[i] != 0);
 }
@@ -372,7 +352,7 @@ static inline __attribute__((always_inline)) void find_words(
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->n; i++) {
-		uint32_t start = f->edges[2 * i], len = f->edges[2 * i + 1] - start;
+		uint32_t start = f->m.edges[2 * i], len = f->m.edges[2 * i + 1] - start;
 		uint64_t x;
 
 		memcpy(&x, t->text + start, 8);
@@ -387,15 +367,15 @@ static inline __attribute__((always_inline)) void find_words(
 		f->some[n] = (uint16_t)i;
 		n += f->own[i] != 0;
 	}
-	if (f->last_starts)
-		find_phrase(f, 0, f->last_hash);
 	f->hash[f->n] = 0;
+	if (f->last_starts && is_second(f->hash[0]))
+		find_phrase(f, 0, f->last_hash);
 	for (size_t k = 0; k < n; k++) {
 		size_t i = f->some[k];
 		uint64_t c = lexicon_classes[f->own[i]];
 
 		set_bit(&f->look, i, c << 1 != 0);
-		if (c & STARTS)
+		if (__builtin_expect(((c & STARTS) != 0) & is_second(f->hash[i + 1]), 0))
 			find_phrase(f, i + 1, f->hash[i]);
 	}
 }
@@ -437,21 +417,21 @@ static void find_telling(struct inject_finder *f)
 static inline __attribute__((always_inline)) void find_some(
 	struct inject_finder *f, const struct inject_text *t)
 {
-	size_t at = f->inside;
+	size_t begin = f->m.begun, end = 0;
 
-	f->n_edges = find_edges(f);
-	f->n = f->n_edges / 2;
+	f->n = f->m.n_edges / 2;
 	memset(f->two, 0, (f->n + 1) * sizeof(f->two[0]));
 	f->begins = f->odd = f->spaced = f->far = f->phrase = f->look = (struct inject_bits){0};
 	find_words(f, t);
 	for (size_t i = 0; i < f->m.n; i++) {
-		mark_words(&f->begins, f->m.v[i].edge, at, f->m.v[i].begins);
-		mark_words(&f->odd, f->m.v[i].edge, at, f->m.v[i].odd);
-		at += (size_t)__builtin_popcountll(f->m.v[i].edge);
+		add_bits(&f->begins, begin, f->m.v[i].begin_words);
+		add_bits(&f->odd, end, f->m.v[i].odd_words);
+		begin += f->m.v[i].starts;
+		end += f->m.v[i].ends;
 	}
+	if (f->m.begun)
+		set_bit(&f->begins, 0, f->begun_begins);
 	find_runs(f, t);
-	if (f->inside && f->n)
-		set_bit(&f->begins, 0, f->inside_begins);
 	find_telling(f);
 }
 
@@ -471,11 +451,11 @@ INJECT_AVX2 static void find_fast(struct inject_finder *f, const struct inject_t
 
 void inject_find_begin(struct inject_finder *f, const struct inject_text *t)
 {
-	inject_marks_begin(&f->m, t);
+	inject_marks_begin(&f->m, t, inject_marks_machine());
 	f->classes = lexicon_classes;
-	f->n = f->n_edges = 0;
+	f->n = 0;
 	f->run = (struct inject_run){0};
-	f->last_starts = f->inside = f->runs_before = false;
+	f->last_starts = f->runs_before = false;
 }
 
 /* What the next words need of these. */
@@ -485,14 +465,13 @@ static void carry_over(struct inject_finder *f)
 		f->last_hash = f->hash[f->n - 1];
 		f->last_starts = lexicon_classes[f->own[f->n - 1]] & STARTS;
 	}
-	if (f->n_edges % 2 && (f->n || !f->inside)) {
-		uint32_t at = f->edges[0] = f->edges[f->n_edges - 1];
+	if (f->m.n_edges % 2 && (f->n || !f->m.begun)) {
+		uint32_t at = f->m.edges[f->m.n_edges - 1];
 		const struct inject_mark *m = &f->m.v[at / 64 - f->m.first];
 
-		f->inside_begins = m->begins >> at % 64 & 1;
-		f->inside_clause = m->clause >> at % 64 & 1;
+		f->begun_begins = m->begins >> at % 64 & 1;
+		f->begun_clause = m->clause >> at % 64 & 1;
 	}
-	f->inside = f->n_edges % 2;
 }
 
 bool inject_find_next(struct inject_finder *f, const struct inject_text *t)
@@ -500,7 +479,7 @@ bool inject_find_next(struct inject_finder *f, const struct inject_text *t)
 	carry_over(f);
 	if (!inject_marks_next(&f->m))
 		return false;
-	if (f->m.fast)
+	if (f->m.machine >= INJECT_HAS_AVX2)
 		find_fast(f, t);
 	else
 		find_any(f, t);

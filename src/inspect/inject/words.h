@@ -63,7 +63,6 @@ static inline bool inject_bit(const struct inject_bits *b, size_t i)
 /* The words that end in the blocks of `m`. */
 struct inject_finder {
 	struct inject_marks m;
-	uint32_t edges[64 * INJECT_BLOCKS + 8]; /* where they start and where they end, in turn */
 	uint32_t hash[INJECT_FOUND + 1];
 	uint16_t own[INJECT_FOUND + 1],
 		two[INJECT_FOUND + 1]; /* of `classes`: of the word alone,
@@ -75,12 +74,11 @@ struct inject_finder {
 	struct inject_bits spaced; /* a run of single letters ended before it, see `runs` */
 	struct inject_bits far;    /* long enough to be encoded text, or letters spaced by dots */
 	struct inject_bits look;   /* all that tell something; the others are only counted */
-	struct inject_run run, runs[INJECT_RUNS];  /* the last one, and those before `spaced` */
-	bool inside, inside_begins, inside_clause; /* of a word that has begun in blocks before */
+	struct inject_run run, runs[INJECT_RUNS]; /* the last one, and those before `spaced` */
+	bool begun_begins, begun_clause;          /* of one that has begun in blocks before */
 	/* private */
 	struct inject_bits phrase;
 	uint16_t some[INJECT_FOUND + 1]; /* words to look at again */
-	size_t n_edges;
 	uint32_t last_hash;
 	bool last_starts; /* the last word of the blocks before may start a phrase */
 	bool runs_before; /* there may have been a run */
