@@ -12,16 +12,18 @@
 #include "inject-lexicon.h"
 #include "inspect/inject/inject.h"
 
-#define NUMBERS_LEAST  12 /* in a sentence */
-#define NUMBERS_PROBE  10 /* that have to stand for letters before the rest is looked at */
-#define DIGITS_LEAST   8  /* in these: no letter is spelled by letters alone, see spells() */
-#define SHIFT_WORDS    6
+#define NUMBERS_LEAST  12  /* in a sentence */
+#define NUMBERS_PROBE  10  /* that have to stand for letters before the rest is looked at */
+#define DIGITS_LEAST   8   /* in these: no letter is spelled by letters alone, see spells() */
+#define SHIFT_WORDS    6   /* in a sentence; fewer say nothing in any cipher */
 #define SHIFT_LETTERS  400 /* of a sentence that are looked at */
 #define SHIFT_KNOWN    3   /* of four words, so many have to be known behind the shift */
 #define NUMBER_LONG    9   /* with what stands between them, bytes each on the whole */
 #define NUMBER_CLASSES 4   /* that words among them may have */
 #define ATBASH         26
 #define STARTS         6 /* words of a sentence that numbers may start at */
+
+_Static_assert(SHIFT_WORDS <= NUMBERS_LEAST, "shorter sentences are passed over");
 
 /* Every sentence comes by here: one look at a table tells what a byte can be. */
 #define B_LETTER  (1u << 0)
@@ -260,11 +262,11 @@ static bool reads(const char *p, size_t n, unsigned by)
 	return usual >= 1 && known * 4 >= words * SHIFT_KNOWN - words && known >= 4;
 }
 
-/* Whether a mask has more than n bits. */
-static inline bool more_bits(uint64_t bits, unsigned n)
+/* Whether a mask has more than n bits. No guessing: every sentence has another number. */
+static inline __attribute__((always_inline)) bool more_bits(uint64_t bits, unsigned n)
 {
-	for (; bits && n; n--)
-		bits &= bits - 1;
+	for (; n; n--)
+		bits &= bits - (bits != 0);
 	return bits;
 }
 
@@ -277,7 +279,10 @@ static bool odd_prose(const struct inject_text *t, const struct inject_sentence 
 	const char *p = t->text;
 	size_t letters = 0, n = s->end - s->start;
 
-	if (s->n_words < SHIFT_WORDS || s->foreign || more_bits(s->classes & ~BY_CHANCE, 2))
+	if (s->foreign || more_bits(s->classes & ~BY_CHANCE, 2))
+		return false;
+	/* a name has what prose has not, unless that stands behind the end */
+	if (s->classes >> LEX_IDENT & 1 && p[s->end] != '(')
 		return false;
 	for (size_t i = s->start; i < s->end; i++) {
 		if (!is(p[i], B_LETTER | B_PROSE))
@@ -396,9 +401,12 @@ int inject_ciphers(struct bawn_arena *a, const struct inject_text *t, struct inj
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const struct inject_sentence *s = &all->v[i];
-		size_t start = numbers_start(t, s);
+		size_t start;
 		int r = 0;
 
+		if (s->n_words < SHIFT_WORDS)
+			continue;
+		start = numbers_start(t, s);
 		if (start < s->end)
 			r = add_hint(a, all, start, s->end, HINT_NUMBERS);
 		else if (odd_prose(t, s))

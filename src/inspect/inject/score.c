@@ -19,30 +19,43 @@ _Static_assert(
 	sizeof(hidden) == (size_t)FEATURE_DEEP * HIDDEN && sizeof(direct) == (size_t)FEATURE_COUNT,
 	"the weights are of other features: train again");
 
+/* Eight weights at a time. */
+typedef int8_t bytes8 __attribute__((vector_size(8)));
+typedef int16_t shorts8 __attribute__((vector_size(16)));
+_Static_assert(HIDDEN % 8 == 0, "the hidden layer is summed by eights");
+
+/* Adds the weights of up to 255 features, as many as fit sums of this size. */
+static int add_weights(const uint16_t *v, size_t n, int sum[HIDDEN])
+{
+	shorts8 part[HIDDEN / 8] = {0};
+	int16_t out[HIDDEN];
+	int straight = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		straight += direct[v[i]];
+		if (v[i] >= FEATURE_DEEP)
+			continue;
+		for (unsigned k = 0; k < HIDDEN / 8; k++) {
+			bytes8 w;
+
+			memcpy(&w, hidden[v[i]] + 8 * (size_t)k, sizeof(w));
+			part[k] += __builtin_convertvector(w, shorts8);
+		}
+	}
+	memcpy(out, part, sizeof(out));
+	for (unsigned k = 0; k < HIDDEN; k++)
+		sum[k] += out[k];
+	return straight;
+}
+
 /* Sums of small integers: the same everywhere, whatever the order and the compiler. */
 double inject_score(const struct inject_features *f)
 {
 	int sum[HIDDEN] = {0}, straight = 0;
 	double out = 0.0;
 
-	for (size_t i = 0; i < f->n;) {
-		/* so many weights fit small sums, of which a machine adds many at once */
-		size_t end = f->n - i < 255 ? f->n : i + 255;
-		int16_t part[HIDDEN] = {0};
-
-		for (; i < end; i++) {
-			const int8_t *w;
-
-			straight += direct[f->v[i]];
-			if (f->v[i] >= FEATURE_DEEP)
-				continue;
-			w = hidden[f->v[i]];
-			for (unsigned k = 0; k < HIDDEN; k++)
-				part[k] = (int16_t)(part[k] + w[k]);
-		}
-		for (unsigned k = 0; k < HIDDEN; k++)
-			sum[k] += part[k];
-	}
+	for (size_t i = 0; i < f->n; i += 255)
+		straight += add_weights(f->v + i, f->n - i < 255 ? f->n - i : 255, sum);
 	for (unsigned k = 0; k < HIDDEN; k++) {
 		double h = sum[k] * hidden_scale[k] + hidden_bias[k];
 

@@ -201,7 +201,7 @@ uint64_t inject_classify(struct inject_context *x, uint32_t hash, uint64_t own)
 {
 	uint64_t two = 0;
 
-	if (x->last & STARTS && is_second(hash))
+	if (((x->last & STARTS) != 0) & is_second(hash))
 		two = look_up(inject_hash_join(x->before, hash));
 	return inject_classify_known(x, hash, own | look_up(hash), two);
 }
