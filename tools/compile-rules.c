@@ -55,6 +55,7 @@ struct compiler {
 	struct bawn_rule *rules;
 	unsigned *flags; /* hyperscan's, per rule */
 	uint32_t *scans; /* what hyperscan looks for, per rule */
+	uint32_t *needs; /* 0, or what it looks for because every match has it in it */
 	size_t n;
 	struct example *examples;
 	size_t n_examples;
@@ -214,7 +215,9 @@ static unsigned check_hyperscan(
 	return flags;
 }
 
-static void add_pattern(struct compiler *c, struct draft *d, const yaml_node_t *n)
+/* Adds a pattern; `needs` may be NULL. */
+static void add_pattern(
+	struct compiler *c, struct draft *d, const yaml_node_t *n, const yaml_node_t *needs)
 {
 	const char *text = text_of(c, n);
 
@@ -223,6 +226,8 @@ static void add_pattern(struct compiler *c, struct draft *d, const yaml_node_t *
 	c->rules = grow(c->rules, c->n, sizeof(*c->rules));
 	c->flags = grow(c->flags, c->n, sizeof(*c->flags));
 	c->scans = grow(c->scans, c->n, sizeof(*c->scans));
+	c->needs = grow(c->needs, c->n, sizeof(*c->needs));
+	c->needs[c->n] = needs ? pool_add(c, text_of(c, needs)) : 0;
 	c->rules[c->n] = (struct bawn_rule){
 		.pattern = pool_add(c, text),
 		.line = (uint32_t)line_of(n),
@@ -274,13 +279,38 @@ static size_t read_examples(struct compiler *c, const yaml_node_t *n, bool match
 	return (size_t)(n->data.sequence.items.top - n->data.sequence.items.start);
 }
 
+/* A string, or {pattern: string, needs: string}. */
+static void read_pattern(struct compiler *c, struct draft *d, const yaml_node_t *n)
+{
+	const yaml_node_t *pattern = NULL, *needs = NULL;
+
+	if (n->type != YAML_MAPPING_NODE) {
+		add_pattern(c, d, n, NULL);
+		return;
+	}
+	for (yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
+		p++) {
+		const char *key = text_of(c, node(c, p->key));
+
+		if (!strcmp(key, "pattern"))
+			pattern = node(c, p->value);
+		else if (!strcmp(key, "needs"))
+			needs = node(c, p->value);
+		else
+			die(c, line_of(n), "unknown key '%s'", key);
+	}
+	if (!pattern)
+		die(c, line_of(n), "this has no 'pattern'");
+	add_pattern(c, d, pattern, needs);
+}
+
 static void read_patterns(struct compiler *c, struct draft *d, const yaml_node_t *n)
 {
 	if (n->type != YAML_SEQUENCE_NODE)
 		die(c, line_of(n), "a list of patterns is expected here");
 	for (yaml_node_item_t *i = n->data.sequence.items.start; i < n->data.sequence.items.top;
 		i++)
-		add_pattern(c, d, node(c, *i));
+		read_pattern(c, d, node(c, *i));
 }
 
 static uint32_t read_args(struct compiler *c, const yaml_node_t *n)
@@ -331,7 +361,7 @@ static void read_key(struct compiler *c, struct draft *d, const char *key, const
 		r->means = pool_add(c, text_of(c, v));
 		d->has_means = true;
 	} else if (!strcmp(key, "pattern")) {
-		add_pattern(c, d, v);
+		add_pattern(c, d, v, NULL);
 	} else if (!strcmp(key, "patterns")) {
 		read_patterns(c, d, v);
 	} else if (!strcmp(key, "scan")) {
@@ -462,6 +492,49 @@ static uint32_t scan_of(struct compiler *c, uint32_t pattern)
 	return r;
 }
 
+/* Whether the pattern is in the text; *at gets where it starts. */
+static bool occurs(const struct compiler *c, const struct bawn_rule *r, uint32_t pattern,
+	const char *text, size_t *ret_at)
+{
+	PCRE2_SIZE where = 0;
+	int number = 0;
+	pcre2_code *code = pcre2_compile((PCRE2_SPTR)at(c, pattern), PCRE2_ZERO_TERMINATED,
+		r->caseless ? PCRE2_CASELESS : 0, &number, &where, NULL);
+	pcre2_match_data *m = code ? pcre2_match_data_create(100, NULL) : NULL;
+	bool yes = false;
+
+	if (!m)
+		die(c, r->line, "PCRE2 refuses '%s' at %zu", at(c, pattern), where);
+	yes = pcre2_match(code, (PCRE2_SPTR)text, strlen(text), 0, 0, m, NULL) > 0;
+	if (yes)
+		*ret_at = pcre2_get_ovector_pointer(m)[0];
+	pcre2_match_data_free(m);
+	pcre2_code_free(code);
+	return yes;
+}
+
+/* Rule i is looked for by what it needs: its own examples, from the first on, must agree. */
+static void check_needs(struct compiler *c, size_t i, size_t first_example)
+{
+	struct bawn_rule *r = &c->rules[i];
+	uint32_t width = 0;
+
+	for (size_t k = first_example; k < c->n_examples; k++) {
+		const char *text = c->examples[k].text;
+		size_t start = 0, there = 0;
+
+		if (occurs(c, r, r->pattern, text, &start) &&
+			!occurs(c, r, c->needs[i], text + start, &there))
+			die(c, r->line, "'%s' matches without what it needs", text);
+	}
+	/* a match may have started as long before as it can be long */
+	(void)check_hyperscan(c, r, at(c, r->pattern), r->line);
+	width = r->width;
+	c->flags[i] = check_hyperscan(c, r, at(c, c->needs[i]), r->line);
+	r->width = width;
+	r->inner = 1;
+}
+
 static void read_rule(struct compiler *c, const yaml_node_t *n)
 {
 	struct draft d = {0};
@@ -483,6 +556,10 @@ static void read_rule(struct compiler *c, const yaml_node_t *n)
 		check_pcre(c, &c->rules[i], r.line);
 		c->scans[i] = d.scan ? d.scan : scan_of(c, r.pattern);
 		c->flags[i] = check_hyperscan(c, &c->rules[i], at(c, c->scans[i]), r.line);
+		if (!c->needs[i])
+			continue;
+		c->scans[i] = c->needs[i];
+		check_needs(c, i, first_example);
 	}
 	for (size_t i = first_example; i < c->n_examples; i++) {
 		c->examples[i].id = strdup(d.id);
@@ -666,9 +743,9 @@ static void put_rules(FILE *f, const struct compiler *c)
 		const struct bawn_rule *r = &c->rules[i];
 
 		(void)fprintf(f,
-			"\t{%uu, %uu, %uu, %uu, %uu, %uu, %uu, %uu, %.4ff, %u, %u, %u, 0},\n",
+			"\t{%uu, %uu, %uu, %uu, %uu, %uu, %uu, %uu, %.4ff, %u, %u, %u, %u},\n",
 			r->id, r->category, r->means, r->pattern, r->check, r->args, r->line,
-			r->width, (double)r->confidence, r->level, r->group, r->caseless);
+			r->width, (double)r->confidence, r->level, r->group, r->caseless, r->inner);
 	}
 	(void)fprintf(f, "};\n");
 }
@@ -770,6 +847,7 @@ static void done(struct compiler *c)
 	free(c->rules);
 	free(c->flags);
 	free(c->scans);
+	free(c->needs);
 	free(c->strings.data);
 }
 
