@@ -483,7 +483,7 @@ static void some_blocks(struct inject_marks *m)
 {
 	struct inject_bytes now = m->ahead;
 
-	m->runs = true;
+	m->runs = ~0u;
 	for (size_t i = 0; i < m->n; i++, now = m->ahead) {
 		struct inject_mark *r = &m->v[i];
 		size_t at = 64 * (m->first + i);
@@ -507,6 +507,7 @@ static void some_blocks(struct inject_marks *m)
 INJECT_AVX2 static inline void find_singles(struct inject_marks *m, const struct inject_mark *r,
 	const struct inject_bytes *now, uint64_t starts)
 {
+	unsigned which = (unsigned)(r - m->v);
 	uint64_t under = now->word & ~now->letter & ~now->digit, ends = r->edge ^ starts;
 	uint64_t single = starts & ((ends >> 1 | (uint64_t)1 << 63) |
 					   (under & (ends >> 2 | (uint64_t)3 << 62)));
@@ -514,7 +515,7 @@ INJECT_AVX2 static inline void find_singles(struct inject_marks *m, const struct
 	uint64_t some = all & all >> 1;
 
 	some &= some >> 2;
-	m->runs |= (some & some >> (INJECT_SPACED_RUN - 4)) != 0;
+	m->runs |= (unsigned)((some & some >> (INJECT_SPACED_RUN - 4)) != 0) << which;
 	m->singles = all >> r->starts & (((uint64_t)1 << (INJECT_SPACED_RUN - 1)) - 1);
 }
 
@@ -522,7 +523,7 @@ INJECT_AVX2 static void some_blocks2(struct inject_marks *m)
 {
 	struct inject_bytes now = m->ahead;
 
-	m->runs = false;
+	m->runs = 0;
 	for (size_t i = 0; i < m->n; i++, now = m->ahead) {
 		struct inject_mark *r = &m->v[i];
 		size_t at = 64 * (m->first + i);
@@ -580,7 +581,7 @@ INJECT_AVX512 static void some_blocks3(struct inject_marks *m)
 {
 	struct inject_bytes now = m->ahead;
 
-	m->runs = false;
+	m->runs = 0;
 	for (size_t i = 0; i < m->n; i++, now = m->ahead) {
 		struct inject_mark *r = &m->v[i];
 		uint64_t in, starts;

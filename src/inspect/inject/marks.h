@@ -84,8 +84,9 @@ struct inject_marks {
 	uint32_t edges[64 * INJECT_BLOCKS + 64];
 	size_t first, n; /* block of v[0], how many there are; 0 at the end */
 	size_t n_edges;
-	bool begun; /* edges[0] is from before */
-	bool runs;  /* there may be INJECT_SPACED_RUN words of one letter in a row */
+	bool begun;    /* edges[0] is from before */
+	unsigned runs; /* blocks by whose end there may be INJECT_SPACED_RUN words of one letter in
+			  a row, a bit each */
 	enum inject_machine machine;
 	/* private */
 	const char *text;

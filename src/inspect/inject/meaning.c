@@ -19,10 +19,10 @@ static uint64_t look_up(uint32_t hash)
 			     -(uint32_t)(entry >> MEANS_TAG == (x & MEANS_REST))];
 }
 
-/* Whether a phrase has such a word behind its first one. */
-static bool is_second(uint32_t hash)
+/* Whether a phrase may begin with two words that have this hash together. */
+static bool is_pair(uint32_t hash)
 {
-	return means_second[hash >> MEANS_SECOND >> 6] >> (hash >> MEANS_SECOND & 63) & 1;
+	return means_pairs[hash >> MEANS_PAIR >> 6] >> (hash >> MEANS_PAIR & 63) & 1;
 }
 
 /* Behind the finer classes stand those of the others that they are paired with. */
@@ -98,7 +98,7 @@ static void of_words(const struct inject_word *w, size_t n, uint64_t *m)
 	for (size_t i = 0; i < n; i++) {
 		uint64_t own = look_up(w[i].hash);
 		uint32_t joined = inject_hash_join(one, w[i].hash);
-		bool both = (last >> MEANS_STARTS & 1) & is_second(w[i].hash);
+		bool both = (last >> MEANS_STARTS & 1) & is_pair(joined);
 		uint64_t with = both ? look_up(joined) : 0;
 
 		m[i] = own | with;

@@ -205,12 +205,13 @@ static void leave_blocks(struct split *p, const struct inject_marks *m)
 }
 
 /* One whose letters say more than its marks. */
-static uint64_t odd_word(
-	const struct inject_text *t, struct inject_context *x, uint32_t start, uint32_t end)
+static uint64_t odd_word(const struct inject_finder *f, const struct inject_text *t,
+	struct inject_context *x, size_t i)
 {
-	struct inject_word w = {.start = start, .end = end};
+	struct inject_word w = {
+		.start = f->m.edges[2 * i], .end = f->m.edges[2 * i + 1], .hash = f->hash[i]};
 
-	inject_any_word(t->text, t->len, x, &w);
+	inject_any_word(t->text, t->len, x, &w, f->classes[f->own[i]]);
 	x->odd = true;
 	return w.classes;
 }
@@ -224,7 +225,7 @@ static inline __attribute__((always_inline)) void add_word(struct split *p,
 	uint64_t own = f->classes[f->own[i]], classes;
 
 	if (__builtin_expect(inject_bit(&f->odd, i), 0)) {
-		classes = odd_word(t, x, start, end);
+		classes = odd_word(f, t, x, i);
 	} else if (__builtin_expect(x->odd, 0)) {
 		/* what it is with that before it was not known */
 		x->odd = false;

@@ -36,10 +36,10 @@ static inline uint64_t look_up(uint32_t hash)
 	return lexicon_classes[entry_of(hash)];
 }
 
-/* Whether a phrase has such a word behind its first one. */
-static inline bool is_second(uint32_t hash)
+/* Whether a phrase may begin with two words that have this hash together. */
+static inline bool is_pair(uint32_t hash)
 {
-	return lexicon_second[hash >> LEX_SECOND >> 6] >> (hash >> LEX_SECOND & 63) & 1;
+	return lexicon_pairs[hash >> LEX_PAIR >> 6] >> (hash >> LEX_PAIR & 63) & 1;
 }
 
 uint64_t inject_lexicon(uint32_t hash)
@@ -199,11 +199,12 @@ static inline uint64_t shape_classes(
 
 uint64_t inject_classify(struct inject_context *x, uint32_t hash, uint64_t own)
 {
+	uint32_t joined = inject_hash_join(x->before, hash);
 	uint64_t two = 0;
 
-	if (((x->last & STARTS) != 0) & is_second(hash))
-		two = look_up(inject_hash_join(x->before, hash));
-	return inject_classify_known(x, hash, own | look_up(hash), two);
+	if (((x->last & STARTS) != 0) & is_pair(joined))
+		two = look_up(joined);
+	return inject_classify_known(x, hash, own, two);
 }
 
 /* +49 170 555…: digits behind a plus that is not part of a sum. */
@@ -217,7 +218,8 @@ static bool is_phone(const char *text, size_t start, size_t end, size_t len)
 }
 
 /* The possessive is left out of its hash. */
-void inject_any_word(const char *text, size_t len, struct inject_context *x, struct inject_word *w)
+void inject_any_word(
+	const char *text, size_t len, struct inject_context *x, struct inject_word *w, uint64_t own)
 {
 	const char *p = text + w->start, *q = text + w->end, *end = text + len;
 	size_t n = w->end - w->start;
@@ -225,9 +227,10 @@ void inject_any_word(const char *text, size_t len, struct inject_context *x, str
 	unsigned first = inject_kind[(unsigned char)*p], flags = inject_kinds(p + 1, n - 1);
 	unsigned all = first | flags;
 
-	w->hash = hash_of(p, n);
-	if (flags & C_QUOTE && q[-1] == 's' && q[-2] == '\'' && !look_up(w->hash))
+	if (flags & C_QUOTE && q[-1] == 's' && q[-2] == '\'' && !own) {
 		w->hash = hash_of(p, n - 2);
+		own = look_up(w->hash);
+	}
 	w->classes = *q == '(' && q < end && (all & C_LOWER) ? BIT(LEX_IDENT) : 0;
 	w->clause = x->clause;
 	w->upper = (all & (C_UPPER | C_LOWER)) == C_UPPER && n > 1;
@@ -238,7 +241,7 @@ void inject_any_word(const char *text, size_t len, struct inject_context *x, str
 		w->classes |= shape_classes(p, n, end, all, w->start && p[-1] == '-');
 	if (all == C_DIGIT && is_phone(text, w->start, w->end, len))
 		w->classes |= BIT(LEX_TARGET);
-	w->classes = inject_classify(x, w->hash, w->classes);
+	w->classes = inject_classify(x, w->hash, w->classes | own);
 }
 
 /* Where the word that starts at `at` ends, in a text of `len` bytes. NUL is no word. */
@@ -296,16 +299,29 @@ static bool run_on(struct inject_run *r, const char *text, uint32_t start, uint3
 	return over;
 }
 
+/* The first word that may be of a run, or f->n. */
+static size_t first_of_runs(const struct inject_finder *f)
+{
+	size_t i = 0;
+
+	if (f->runs_before || f->run.n >= INJECT_SPACED_RUN)
+		return 0;
+	for (size_t k = 0; k < f->m.n && !(f->m.runs >> k & 1); k++)
+		i += f->m.v[k].ends;
+	/* the last one of it may stand in that block */
+	return f->m.runs ? (i > INJECT_SPACED_RUN ? i - INJECT_SPACED_RUN : 0) : f->n;
+}
+
 /*
  * Runs of single letters. Nearly all text has none: then only the words behind the last longer one
  * matter, for a run that may have begun there.
  */
 static void find_runs(struct inject_finder *f, const struct inject_text *t)
 {
-	bool any = f->m.runs | f->runs_before | (f->run.n >= INJECT_SPACED_RUN);
-	size_t runs = 0, i = any ? 0 : f->n;
+	size_t runs = 0, i = first_of_runs(f);
 
-	f->runs_before = f->m.runs;
+	i = i < f->n ? i : f->n;
+	f->runs_before = f->m.runs != 0;
 	while (i && f->m.edges[2 * i - 1] - f->m.edges[2 * i - 2] <= 2)
 		i--;
 	if (i)
@@ -335,10 +351,10 @@ static void find_long(struct inject_finder *f, const struct inject_text *t, size
 	}
 }
 
-/* What word i is together with the one before, which may start a phrase. */
-static void find_phrase(struct inject_finder *f, size_t i, uint32_t before)
+/* What word i is together with the one before, by their hash. */
+static void find_phrase(struct inject_finder *f, size_t i, uint32_t joined)
 {
-	f->two[i] = (uint16_t)entry_of(inject_hash_join(before, f->hash[i]));
+	f->two[i] = (uint16_t)entry_of(joined);
 	set_bit(&f->phrase, i, f->two[i] != 0);
 }
 
@@ -349,6 +365,7 @@ static void find_phrase(struct inject_finder *f, size_t i, uint32_t before)
 static inline __attribute__((always_inline)) void find_words(
 	struct inject_finder *f, const struct inject_text *t)
 {
+	uint32_t joined;
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->n; i++) {
@@ -368,15 +385,17 @@ static inline __attribute__((always_inline)) void find_words(
 		n += f->own[i] != 0;
 	}
 	f->hash[f->n] = 0;
-	if (f->last_starts && is_second(f->hash[0]))
-		find_phrase(f, 0, f->last_hash);
+	joined = inject_hash_join(f->last_hash, f->hash[0]);
+	if (f->last_starts && is_pair(joined))
+		find_phrase(f, 0, joined);
 	for (size_t k = 0; k < n; k++) {
 		size_t i = f->some[k];
 		uint64_t c = lexicon_classes[f->own[i]];
 
 		set_bit(&f->look, i, c << 1 != 0);
-		if (__builtin_expect(((c & STARTS) != 0) & is_second(f->hash[i + 1]), 0))
-			find_phrase(f, i + 1, f->hash[i]);
+		joined = inject_hash_join(f->hash[i], f->hash[i + 1]);
+		if (__builtin_expect(((c & STARTS) != 0) & is_pair(joined), 0))
+			find_phrase(f, i + 1, joined);
 	}
 }
 
@@ -521,7 +540,7 @@ static bool plain_word(
 	w->classes = *q == '(' && (n > 1 || small & 1) ? BIT(LEX_IDENT) : 0;
 	if (len - w->end > 3 && !memcmp(q, "://", 3))
 		w->classes |= BIT(LEX_TARGET);
-	w->classes = inject_classify(x, w->hash, w->classes);
+	w->classes = inject_classify(x, w->hash, w->classes | look_up(w->hash));
 	return true;
 }
 #else
@@ -541,7 +560,8 @@ size_t inject_words(const char *text, const struct inject_sentence *s,
 			w->start = (uint32_t)i;
 			if (!plain_word(text, s->end, &x, w)) {
 				w->end = (uint32_t)word_end(text, i, s->end);
-				inject_any_word(text, s->end, &x, w);
+				w->hash = hash_of(text + i, w->end - i);
+				inject_any_word(text, s->end, &x, w, look_up(w->hash));
 			}
 			i = w->end;
 			x.clause = x.last & INJECT_JOINS;

@@ -38,8 +38,10 @@ static inline uint64_t inject_classify_known(
 }
 /* The same where it is not known what it is with the one before. */
 uint64_t inject_classify(struct inject_context *x, uint32_t hash, uint64_t own);
-/* Any word [start, end) of a text of `len` bytes, by its letters too. */
-void inject_any_word(const char *text, size_t len, struct inject_context *x, struct inject_word *w);
+/* Any word [start, end) of a text of `len` bytes, by its letters too. w->hash is set and `own` is
+ * what the lexicon has for it. */
+void inject_any_word(const char *text, size_t len, struct inject_context *x, struct inject_word *w,
+	uint64_t own);
 
 /* Single letters one after the other. */
 struct inject_run {
