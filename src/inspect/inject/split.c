@@ -23,7 +23,8 @@ static inline bool starts_clause(const struct inject_finder *f, uint32_t at)
 struct split {
 	struct bawn_arena *a;
 	struct inject_sentences *out;
-	struct inject_sentence s;
+	struct inject_sentence *s; /* the one at hand, behind those of `out` */
+	struct inject_sentence none;
 	struct {
 		uint8_t n_turned, n_reversed, n_leet;
 	} before;       /* of the last sentence */
@@ -44,7 +45,7 @@ static inline __attribute__((always_inline)) void count(struct split *p,
 	const struct inject_finder *f, uint32_t at, uint64_t classes,
 	const struct inject_context *x)
 {
-	struct inject_sentence *s = &p->s;
+	struct inject_sentence *s = p->s;
 	uint64_t own = x->last; /* without those of a phrase */
 
 	s->n_words++;
@@ -96,33 +97,52 @@ static void hints(struct split *p, const struct inject_finder *f, const char *te
 		hint(p, start, end, HINT_LONG);
 }
 
-static void add(struct split *p)
+/* The sentence at hand, or what is next to it, may make sense in another way. */
+static void hint_sense(struct split *p)
 {
-	struct inject_sentence *s = &p->s, *v;
+	const struct inject_sentence *s = p->s;
 
-	if (s->n_words) {
-		v = bawn_grow(p->a, &p->out->v, &p->out->n, &p->out->cap);
-		if (!v) {
-			p->failed = -ENOMEM;
-			return;
-		}
-		*v = *s;
-		p->out->words += s->n_words;
-		p->out->commands += s->command;
-		p->out->bullets += s->bullet;
-		if (s->n_turned && s->n_turned + p->before.n_turned > 1)
-			hint(p, s->start, s->end, HINT_TURNED);
-		if (s->n_reversed && s->n_reversed + p->before.n_reversed > 1) {
-			hint(p, s->start, s->end, HINT_REVERSED);
-			hint(p, s->start, s->end, HINT_REVERSED_WORDS);
-		}
-		if (s->n_leet && s->n_leet + p->before.n_leet > 1)
-			hint(p, s->start, s->end, HINT_LEET);
-		p->before.n_turned = s->n_turned;
-		p->before.n_reversed = s->n_reversed;
-		p->before.n_leet = s->n_leet;
+	if (s->n_turned && s->n_turned + p->before.n_turned > 1)
+		hint(p, s->start, s->end, HINT_TURNED);
+	if (s->n_reversed && s->n_reversed + p->before.n_reversed > 1) {
+		hint(p, s->start, s->end, HINT_REVERSED);
+		hint(p, s->start, s->end, HINT_REVERSED_WORDS);
 	}
-	*s = (struct inject_sentence){0};
+	if (s->n_leet && s->n_leet + p->before.n_leet > 1)
+		hint(p, s->start, s->end, HINT_LEET);
+}
+
+/* Room for the next sentence. */
+static void more_room(struct split *p)
+{
+	struct inject_sentences *out = p->out;
+
+	if (!bawn_grow(p->a, &out->v, &out->n, &out->cap)) {
+		p->failed = -ENOMEM;
+		p->s = &p->none;
+		return;
+	}
+	p->s = &out->v[--out->n];
+}
+
+static inline void add(struct split *p)
+{
+	const struct inject_sentence *s = p->s;
+	struct inject_sentences *out = p->out;
+
+	if (!s->n_words || p->failed)
+		return;
+	out->words += s->n_words;
+	out->commands += s->command;
+	out->bullets += s->bullet;
+	if (__builtin_expect(s->n_turned | s->n_reversed | s->n_leet, 0))
+		hint_sense(p);
+	p->before.n_turned = s->n_turned;
+	p->before.n_reversed = s->n_reversed;
+	p->before.n_leet = s->n_leet;
+	p->s++;
+	if (++out->n == out->cap)
+		more_room(p);
 }
 
 /* Behind the first stop in these blocks from `at` on, 0 if there is none. */
@@ -148,7 +168,7 @@ static uint32_t first_stop(const struct inject_marks *m, size_t at)
 static inline void tally(struct split *p, const struct inject_marks *m, size_t to)
 {
 	size_t from = p->tallied > 64 * m->first ? p->tallied : 64 * m->first;
-	struct inject_sentence *s = &p->s;
+	struct inject_sentence *s = p->s;
 	uint64_t ident = 0, foreign = 0;
 
 	for (; from < to; from = (from / 64 + 1) * 64) {
@@ -159,8 +179,8 @@ static inline void tally(struct split *p, const struct inject_marks *m, size_t t
 			bits &= ~(~(uint64_t)0 << to % 64);
 		ident |= b->ident & bits;
 		foreign |= b->foreign & bits;
-		for (uint64_t upper = b->upper & bits; upper; upper &= upper - 1)
-			s->n_upper++;
+		if (__builtin_expect((b->upper & bits) != 0, 0))
+			s->n_upper = (uint16_t)(s->n_upper + __builtin_popcountll(b->upper & bits));
 	}
 	s->classes |= ident ? BIT(LEX_IDENT) : 0;
 	s->foreign |= foreign != 0;
@@ -170,12 +190,12 @@ static inline void tally(struct split *p, const struct inject_marks *m, size_t t
 /* The sentence ends with the first stop behind its last word, if there is one. */
 static void end_sentence(struct split *p, const struct inject_marks *m)
 {
-	if (p->s.n_words) {
-		tally(p, m, (size_t)p->s.end + 1);
+	if (p->s->n_words) {
+		tally(p, m, (size_t)p->s->end + 1);
 		if (!p->stop)
-			p->stop = first_stop(m, p->s.end);
+			p->stop = first_stop(m, p->s->end);
 		if (p->stop)
-			p->s.end = p->stop;
+			p->s->end = p->stop;
 	}
 	p->stop = 0;
 	add(p);
@@ -189,19 +209,19 @@ static bool is_bullet(char c)
 
 static void begin_sentence(struct split *p, const struct inject_text *t, size_t start)
 {
-	p->s.start = (uint32_t)start;
-	p->s.bullet = start > 1 && is_bullet(t->text[start - 2]);
+	p->s->start = (uint32_t)start;
+	p->s->bullet = start > 1 && is_bullet(t->text[start - 2]);
 	p->tallied = start + 1;
 }
 
 /* All that is to be done at the end of these blocks, which come no more. */
 static void leave_blocks(struct split *p, const struct inject_marks *m)
 {
-	if (!p->s.n_words)
+	if (!p->s->n_words)
 		return;
 	tally(p, m, 64 * (m->first + m->n));
 	if (!p->stop)
-		p->stop = first_stop(m, p->s.end);
+		p->stop = first_stop(m, p->s->end);
 }
 
 /* One whose letters say more than its marks. */
@@ -232,13 +252,13 @@ static inline __attribute__((always_inline)) void add_word(struct split *p,
 		classes = inject_classify(x, f->hash[i], own);
 	} else {
 		/* no phrase goes over from the sentence before */
-		uint64_t two = p->s.n_words ? f->classes[f->two[i]] : 0;
+		uint64_t two = p->s->n_words ? f->classes[f->two[i]] : 0;
 
 		classes = inject_classify_known(x, f->hash[i], own, two);
 	}
 	count(p, f, start, classes, x);
 	x->clause = x->last & INJECT_JOINS;
-	p->s.end = end;
+	p->s->end = end;
 }
 
 static inline __attribute__((always_inline)) void one_word(struct split *p,
@@ -254,8 +274,8 @@ static inline __attribute__((always_inline)) void one_word(struct split *p,
 	add_word(p, f, t, x, i);
 	if (__builtin_expect(inject_bit(&f->far, i) | inject_bit(&f->spaced, i), 0))
 		hints(p, f, t->text, i);
-	if (__builtin_expect(p->s.n_words == SENTENCE_WORDS, 0)) {
-		tally(p, &f->m, (size_t)p->s.end + 1);
+	if (__builtin_expect(p->s->n_words == SENTENCE_WORDS, 0)) {
+		tally(p, &f->m, (size_t)p->s->end + 1);
 		add(p);
 		p->fresh = true;
 	}
@@ -265,13 +285,13 @@ static inline __attribute__((always_inline)) void one_word(struct split *p,
 static inline void pass_over(struct split *p, const struct inject_finder *f,
 	const struct inject_text *t, struct inject_context *x, size_t i, size_t end)
 {
-	if (__builtin_expect(p->fresh || p->s.n_words + (end - i) >= SENTENCE_WORDS, 0)) {
+	if (__builtin_expect(p->fresh || p->s->n_words + (end - i) >= SENTENCE_WORDS, 0)) {
 		for (; i < end; i++)
 			one_word(p, f, t, x, i);
 		return;
 	}
-	p->s.n_words = (uint16_t)(p->s.n_words + (end - i));
-	p->s.end = f->m.edges[2 * end - 1];
+	p->s->n_words = (uint16_t)(p->s->n_words + (end - i));
+	p->s->end = f->m.edges[2 * end - 1];
 	x->last = x->two = 0;
 	x->clause = false;
 }
@@ -303,6 +323,7 @@ int inject_split(struct bawn_arena *a, const struct inject_text *t, struct injec
 	out->v = bawn_new(a, struct inject_sentence, out->cap);
 	if (!out->v)
 		return -ENOMEM;
+	p.s = out->v;
 	inject_find_begin(&f, t);
 	while (!p.failed && inject_find_next(&f, t)) {
 		some_words(&p, &f, t, &x);
