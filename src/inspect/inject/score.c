@@ -6,7 +6,7 @@
  * weights had not seen, at the false-positive budget and at a tenth of it.
  */
 #include "inject-lexicon.h"
-#include "inspect/inject/inject.h"
+#include "inspect/inject/marks.h"
 #include "inspect/inject/weights.h"
 
 #define BIT(class) ((uint64_t)1 << (class))
@@ -19,15 +19,17 @@ _Static_assert(
 	sizeof(hidden) == (size_t)FEATURE_DEEP * HIDDEN && sizeof(direct) == (size_t)FEATURE_COUNT,
 	"the weights are of other features: train again");
 
-/* Eight weights at a time. */
-typedef int8_t bytes8 __attribute__((vector_size(8)));
-typedef int16_t shorts8 __attribute__((vector_size(16)));
-_Static_assert(HIDDEN % 8 == 0, "the hidden layer is summed by eights");
+/* As many weights as fit a register, and their sums. */
+#define LANES 8u
+typedef int8_t weights __attribute__((vector_size(LANES)));
+typedef int16_t sums __attribute__((vector_size(2 * LANES)));
+_Static_assert(HIDDEN % LANES == 0, "the hidden layer is summed by registers");
 
 /* Adds the weights of up to 255 features, as many as fit sums of this size. */
-static int add_weights(const uint16_t *v, size_t n, int sum[HIDDEN])
+static inline __attribute__((always_inline)) int add_some(
+	const uint16_t *v, size_t n, int sum[HIDDEN])
 {
-	shorts8 part[HIDDEN / 8] = {0};
+	sums part[HIDDEN / LANES] = {0};
 	int16_t out[HIDDEN];
 	int straight = 0;
 
@@ -35,11 +37,11 @@ static int add_weights(const uint16_t *v, size_t n, int sum[HIDDEN])
 		straight += direct[v[i]];
 		if (v[i] >= FEATURE_DEEP)
 			continue;
-		for (unsigned k = 0; k < HIDDEN / 8; k++) {
-			bytes8 w;
+		for (unsigned k = 0; k < HIDDEN / LANES; k++) {
+			weights w;
 
-			memcpy(&w, hidden[v[i]] + 8 * (size_t)k, sizeof(w));
-			part[k] += __builtin_convertvector(w, shorts8);
+			memcpy(&w, hidden[v[i]] + LANES * (size_t)k, sizeof(w));
+			part[k] += __builtin_convertvector(w, sums);
 		}
 	}
 	memcpy(out, part, sizeof(out));
@@ -48,14 +50,33 @@ static int add_weights(const uint16_t *v, size_t n, int sum[HIDDEN])
 	return straight;
 }
 
+static int add_weights(const uint16_t *v, size_t n, int sum[HIDDEN])
+{
+	return add_some(v, n, sum);
+}
+
+#ifdef INJECT_AVX2
+/* Has an instruction for what the others take three for. */
+INJECT_AVX2 static int add_weights2(const uint16_t *v, size_t n, int sum[HIDDEN])
+{
+	return add_some(v, n, sum);
+}
+#else
+#define add_weights2 add_weights
+#endif
+
 /* Sums of small integers: the same everywhere, whatever the order and the compiler. */
 double inject_score(const struct inject_features *f)
 {
+	bool fast = inject_marks_machine() >= INJECT_HAS_AVX2;
 	int sum[HIDDEN] = {0}, straight = 0;
 	double out = 0.0;
 
-	for (size_t i = 0; i < f->n; i += 255)
-		straight += add_weights(f->v + i, f->n - i < 255 ? f->n - i : 255, sum);
+	for (size_t i = 0; i < f->n; i += 255) {
+		size_t n = f->n - i < 255 ? f->n - i : 255;
+
+		straight += fast ? add_weights2(f->v + i, n, sum) : add_weights(f->v + i, n, sum);
+	}
 	for (unsigned k = 0; k < HIDDEN; k++) {
 		double h = sum[k] * hidden_scale[k] + hidden_bias[k];
 

@@ -143,7 +143,7 @@ static bool is_domain(const char *dot, size_t n, bool more)
 	static const uint8_t sure_first[] = {0, 0, 0, 0, 18, 27, 32, 32, 32},
 			     odd_first[] = {0, 0, 0, 0, 11, 15, 20, 25, 26};
 
-	if (n > 7)
+	if (n < 3 || n > 7)
 		return false;
 	return ends_like(sure, sure_first, dot, n) || (more && ends_like(odd, odd_first, dot, n));
 }
