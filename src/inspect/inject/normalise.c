@@ -185,6 +185,7 @@ static bool starts(const struct norm *n, size_t at, const char *what)
 /* How long the mark is that makes the line at `at` a comment or a quotation, and which. */
 static size_t line_mark(const struct norm *n, size_t at, unsigned *place)
 {
+	/* by their first characters */
 	static const struct {
 		char mark[11];
 		uint8_t len;
@@ -206,18 +207,34 @@ static size_t line_mark(const struct norm *n, size_t at, unsigned *place)
 		{"% ", 2, PLACE_COMMENT},
 		{"\"\"\"", 3, 0},
 	};
+	static const uint8_t first[256] = {['['] = 0,
+		['/'] = 2,
+		['*'] = 4,
+		['-'] = 6,
+		[';'] = 7,
+		['>'] = 9,
+		['#'] = 10,
+		['R'] = 11,
+		['d'] = 12,
+		['%'] = 13,
+		['"'] = 14};
+	char c;
 
 	if (at >= n->len || !(special[(unsigned char)n->in[at]] & 2) || starts(n, at, "##"))
 		return 0;
-	for (size_t k = 0; k < sizeof(marks) / sizeof(marks[0]); k++) {
+	c = n->in[at];
+	for (size_t k = first[(unsigned char)c];
+		k < sizeof(marks) / sizeof(marks[0]) && marks[k].mark[0] == c; k++) {
 		size_t len = marks[k].len;
 
-		if (marks[k].mark[0] != n->in[at] || n->len - at < len ||
-			memcmp(n->in + at, marks[k].mark, len) != 0)
+		if (n->len - at < len || memcmp(n->in + at, marks[k].mark, len) != 0)
 			continue;
 		*place |= marks[k].place;
-		while (at + len < n->len && strchr("/*>!", n->in[at + len]) && n->in[at + len])
-			len++;
+		for (; at + len < n->len; len++) {
+			c = n->in[at + len];
+			if (c != '/' && c != '*' && c != '>' && c != '!')
+				break;
+		}
 		return len;
 	}
 	return 0;
