@@ -164,27 +164,33 @@ static uint32_t first_stop(const struct inject_marks *m, size_t at)
 	return 0;
 }
 
-/* What the words are by their letters that ended in [p->tallied, to). */
+/* What words are by their letters that end at one of `bits` of a block. */
+static inline __attribute__((always_inline)) void tally_block(
+	struct inject_sentence *s, const struct inject_mark *b, uint64_t bits)
+{
+	s->classes |= (uint64_t)((b->ident & bits) != 0) << LEX_IDENT;
+	s->foreign |= (b->foreign & bits) != 0;
+	if (__builtin_expect((b->upper & bits) != 0, 0))
+		s->n_upper = (uint16_t)(s->n_upper + __builtin_popcountll(b->upper & bits));
+}
+
+/* The same for those that ended in [p->tallied, to). Most sentences are of one block or two, and
+ * which of it is not to be guessed. */
 static inline void tally(struct split *p, const struct inject_marks *m, size_t to)
 {
-	size_t from = p->tallied > 64 * m->first ? p->tallied : 64 * m->first;
-	struct inject_sentence *s = p->s;
-	uint64_t ident = 0, foreign = 0;
+	size_t from = p->tallied > 64 * m->first ? p->tallied : 64 * m->first, first, last;
+	uint64_t head = ~(uint64_t)0 << from % 64, tail;
 
-	for (; from < to; from = (from / 64 + 1) * 64) {
-		const struct inject_mark *b = &m->v[from / 64 - m->first];
-		uint64_t bits = ~(uint64_t)0 << from % 64;
-
-		if (to / 64 == from / 64)
-			bits &= ~(~(uint64_t)0 << to % 64);
-		ident |= b->ident & bits;
-		foreign |= b->foreign & bits;
-		if (__builtin_expect((b->upper & bits) != 0, 0))
-			s->n_upper = (uint16_t)(s->n_upper + __builtin_popcountll(b->upper & bits));
-	}
-	s->classes |= ident ? BIT(LEX_IDENT) : 0;
-	s->foreign |= foreign != 0;
 	p->tallied = to;
+	if (from >= to)
+		return;
+	first = from / 64 - m->first;
+	last = (to - 1) / 64 - m->first;
+	tail = ~(uint64_t)0 >> (63 - (to - 1) % 64);
+	for (size_t i = first + 1; i < last; i++)
+		tally_block(p->s, &m->v[i], ~(uint64_t)0);
+	tally_block(p->s, &m->v[first], first == last ? head & tail : head);
+	tally_block(p->s, &m->v[last], first == last ? 0 : tail);
 }
 
 /* The sentence ends with the first stop behind its last word, if there is one. */
