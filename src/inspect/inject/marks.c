@@ -603,14 +603,17 @@ INJECT_AVX512 static void look_first3(struct inject_marks *m)
 }
 #endif
 
-/* What this machine can do. */
+enum inject_machine inject_machine_most = INJECT_HAS_AVX512;
+
 enum inject_machine inject_marks_machine(void)
 {
+	enum inject_machine has = INJECT_ANY;
+
 #ifdef INJECT_AVX2
 	if (HAS_AVX2())
-		return HAS_AVX512() ? INJECT_HAS_AVX512 : INJECT_HAS_AVX2;
+		has = HAS_AVX512() ? INJECT_HAS_AVX512 : INJECT_HAS_AVX2;
 #endif
-	return INJECT_ANY;
+	return has < inject_machine_most ? has : inject_machine_most;
 }
 
 void inject_marks_begin(

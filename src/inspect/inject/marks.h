@@ -98,6 +98,8 @@ struct inject_marks {
 	uint64_t has[7];
 	uint64_t singles; /* which of the last words are of one letter, a bit each */
 };
+/* What this machine can do, but no more than this. */
+extern enum inject_machine inject_machine_most;
 enum inject_machine inject_marks_machine(void);
 /* `machine` is what inject_marks_machine() says, or less: all come to the same. */
 void inject_marks_begin(
