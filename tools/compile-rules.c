@@ -21,6 +21,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "compile-rules.h"
 #include "inspect/rules.h"
 
 #define PATTERNS_MAX 65535
@@ -167,12 +168,11 @@ static double number_of(const struct compiler *c, const yaml_node_t *n, double m
 	return v;
 }
 
-static void check_pcre(const struct compiler *c, const struct bawn_rule *r, size_t line)
+static pcre2_code *compile_pcre(
+	const struct compiler *c, const struct bawn_rule *r, const char *pattern, size_t line)
 {
-	const char *pattern = at(c, r->pattern);
 	PCRE2_UCHAR why[128] = "";
 	PCRE2_SIZE where = 0;
-	uint32_t groups = 0;
 	int number = 0;
 	pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
 		r->caseless ? PCRE2_CASELESS : 0, &number, &where, NULL);
@@ -181,6 +181,15 @@ static void check_pcre(const struct compiler *c, const struct bawn_rule *r, size
 		(void)pcre2_get_error_message(number, why, sizeof(why));
 		die(c, line, "PCRE2 refuses '%s' at %zu: %s", pattern, where, (const char *)why);
 	}
+	return code;
+}
+
+static void check_pcre(const struct compiler *c, const struct bawn_rule *r, size_t line)
+{
+	const char *pattern = at(c, r->pattern);
+	pcre2_code *code = compile_pcre(c, r, pattern, line);
+	uint32_t groups = 0;
+
 	(void)pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &groups);
 	if (r->group > groups)
 		die(c, line, "'%s' has no group %u", pattern, r->group);
@@ -406,83 +415,9 @@ static void check_whole(const struct compiler *c, const struct draft *d, size_t 
 		die(c, line, "'scan' goes with one pattern");
 }
 
-/* Behind a class like [^/ ] that starts at p. */
-static const char *class_end(const char *p)
-{
-	p += p[1] == '^' ? 2 : 1;
-	p += *p == ']';
-	while (*p && *p != ']')
-		p += *p == '\\' && p[1] ? 2 : 1;
-	return *p ? p + 1 : p;
-}
-
-/* Letters behind the program's name that hyperscan needs so that few commands get to PCRE2. */
-#define TELLING 6
-/* Open ends, .*, on one way through the pattern that PCRE2 tries out quickly whatever the text. */
-#define OPEN_MAX  1
-#define DEPTH_MAX 16
-
-/* How many open ends a way through the pattern has at most. */
-struct ways {
-	size_t now[DEPTH_MAX], most[DEPTH_MAX]; /* of this branch, of those before it */
-	size_t depth;
-};
-
-static void count_open(struct ways *w, const char *p)
-{
-	size_t d = w->depth;
-
-	if (*p == '(' && d + 1 < DEPTH_MAX) {
-		w->depth = ++d;
-		w->now[d] = w->most[d] = 0;
-	} else if (*p == '|' || (*p == ')' && d)) {
-		w->most[d] = w->now[d] > w->most[d] ? w->now[d] : w->most[d];
-		w->now[d] = 0;
-		if (*p == ')') {
-			w->depth = d - 1;
-			w->now[d - 1] += w->most[d];
-		}
-	} else if (*p == '.' && p[1] == '*') {
-		w->now[d]++;
-	}
-}
-
-/*
- * Where a pattern for commands, '^program word.*rest', can end for hyperscan: before the first .*
- * or group behind a telling word, neither in a group itself. What comes behind is left to PCRE2;
- * databases grow with the square of what they have to remember. 0: it is one piece.
- */
-static size_t beginning(const char *pattern)
-{
-	const char *p = pattern, *word = NULL;
-	struct ways w = {0};
-	size_t letters = 0, cut = 0;
-
-	if (*p++ != '^' || *p == '@')
-		return 0;
-	while (*p) {
-		bool open = *p == '(' || (*p == '.' && p[1] == '*');
-
-		if (*p == '[') {
-			p = class_end(p);
-			continue;
-		}
-		if ((*p == '|' && !w.depth) || (*p == '(' && p[1] == '?' && !word))
-			return 0;
-		if (open && !w.depth && letters >= TELLING && !cut)
-			cut = (size_t)(p - pattern);
-		count_open(&w, p);
-		if (*p == ' ' && !w.depth && !word)
-			word = p;
-		letters += word && (*p == '-' || (*p >= 'a' && *p <= 'z'));
-		p += *p == '\\' && p[1] ? 2 : 1;
-	}
-	return w.now[0] <= OPEN_MAX ? cut : 0;
-}
-
 static uint32_t scan_of(struct compiler *c, uint32_t pattern)
 {
-	size_t n = beginning(at(c, pattern));
+	size_t n = rules_beginning(at(c, pattern));
 	char *start = n ? strndup(at(c, pattern), n) : NULL;
 	uint32_t r = pattern;
 
@@ -492,20 +427,17 @@ static uint32_t scan_of(struct compiler *c, uint32_t pattern)
 	return r;
 }
 
-/* Whether the pattern is in the text; *at gets where it starts. */
+/* Whether the pattern is in the text; *ret_at gets where it starts. */
 static bool occurs(const struct compiler *c, const struct bawn_rule *r, uint32_t pattern,
 	const char *text, size_t *ret_at)
 {
-	PCRE2_SIZE where = 0;
-	int number = 0;
-	pcre2_code *code = pcre2_compile((PCRE2_SPTR)at(c, pattern), PCRE2_ZERO_TERMINATED,
-		r->caseless ? PCRE2_CASELESS : 0, &number, &where, NULL);
-	pcre2_match_data *m = code ? pcre2_match_data_create(100, NULL) : NULL;
-	bool yes = false;
+	pcre2_code *code = compile_pcre(c, r, at(c, pattern), r->line);
+	pcre2_match_data *m = pcre2_match_data_create(1, NULL);
+	bool yes;
 
 	if (!m)
-		die(c, r->line, "PCRE2 refuses '%s' at %zu", at(c, pattern), where);
-	yes = pcre2_match(code, (PCRE2_SPTR)text, strlen(text), 0, 0, m, NULL) > 0;
+		exit(1);
+	yes = pcre2_match(code, (PCRE2_SPTR)text, strlen(text), 0, 0, m, NULL) >= 0;
 	if (yes)
 		*ret_at = pcre2_get_ovector_pointer(m)[0];
 	pcre2_match_data_free(m);
@@ -673,69 +605,6 @@ static size_t build_database(struct compiler *c, char **ret)
 	return size;
 }
 
-/*
- * The beginning of a database, with its own length and checksum. hs_alloc_scratch() reads no more
- * of it but checks the sum over all; the whole database would cost more than most searches. Returns
- * 0 if this hyperscan lays its databases out in another way: then the whole one has to do.
- */
-#define HEAD_LEN       4096u
-#define AT_LENGTH      8u
-#define AT_SUM         24u
-#define AT_BYTECODE    36u
-#define CRC32C_REVERSE 0x82f63b78u
-
-static uint32_t crc32c(const char *p, size_t n)
-{
-	uint32_t crc = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		crc ^= (unsigned char)p[i];
-		for (int k = 0; k < 8; k++)
-			crc = crc >> 1 ^ (crc & 1 ? CRC32C_REVERSE : 0);
-	}
-	return crc;
-}
-
-static uint32_t word_at(const char *p, size_t at_byte)
-{
-	uint32_t v;
-
-	memcpy(&v, p + at_byte, sizeof(v));
-	return v;
-}
-
-static size_t scratch_size(const char *db)
-{
-	hs_scratch_t *s = NULL;
-	size_t n = 0;
-
-	if (hs_alloc_scratch((const hs_database_t *)(const void *)db, &s) == HS_SUCCESS &&
-		hs_scratch_size(s, &n) != HS_SUCCESS)
-		n = 0;
-	(void)hs_free_scratch(s);
-	return n;
-}
-
-static size_t build_head(const char *db, size_t size, char **ret)
-{
-	size_t start = size > AT_BYTECODE + 4 ? word_at(db, AT_BYTECODE) : size;
-	size_t len = start < size ? word_at(db, AT_LENGTH) : 0;
-	uint32_t head = HEAD_LEN;
-	uint32_t sum;
-
-	*ret = NULL;
-	if (len <= HEAD_LEN || len > size - start || crc32c(db + start, len) != word_at(db, AT_SUM))
-		return 0;
-	*ret = aligned_alloc(64, (start + HEAD_LEN + 63) / 64 * 64);
-	if (!*ret)
-		exit(1);
-	memcpy(*ret, db, start + HEAD_LEN);
-	sum = crc32c(*ret + start, HEAD_LEN);
-	memcpy(*ret + AT_LENGTH, &head, sizeof(head));
-	memcpy(*ret + AT_SUM, &sum, sizeof(sum));
-	return scratch_size(*ret) && scratch_size(*ret) == scratch_size(db) ? start + HEAD_LEN : 0;
-}
-
 static void put_rules(FILE *f, const struct compiler *c)
 {
 	(void)fprintf(f, "static const struct bawn_rule rules[] = {\n");
@@ -770,7 +639,7 @@ static void write_set(struct compiler *c, const char *path)
 	FILE *f = create(c, path);
 	char *db = NULL, *head = NULL;
 	size_t size = c->n ? build_database(c, &db) : 0;
-	size_t head_size = c->n ? build_head(db, size, &head) : 0;
+	size_t head_size = c->n ? rules_head(db, size, &head) : 0;
 
 	(void)fprintf(f, "/* Made by compile-rules. */\n#include \"inspect/rules.h\"\n\n"
 			 "static const char strings[] =\n");

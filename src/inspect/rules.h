@@ -81,9 +81,9 @@ const char *bawn_rule_arg(const struct bawn_ruleset *s, const struct bawn_rule *
 
 /*
  * Call `hit` for every match of the set in text, in the order of their ends, exact (confirmed by
- * PCRE2 with a match limit, so start and the rule's group are right). Matches of one rule do not overlap. `hit` may start
- * another search. A negative return of hit ends the search and is returned. Reaching the match
- * limit counts as a match of what was looked at.
+ * PCRE2 with a match limit, so start and the rule's group are right). Matches of one rule do not
+ * overlap. `hit` may start another search. A negative return of hit ends the search and is
+ * returned. Reaching the match limit counts as a match of what was looked at.
  */
 struct bawn_match {
 	const struct bawn_rule *rule;
