@@ -57,9 +57,9 @@ struct inject_bits {
 	uint64_t v[INJECT_FOUND / 64 + 1];
 };
 
-static inline bool inject_bit(const struct inject_bits *b, size_t i)
+static inline unsigned inject_bit(const struct inject_bits *b, size_t i)
 {
-	return b->v[i / 64] >> i % 64 & 1;
+	return (unsigned)(b->v[i / 64] >> i % 64) & 1;
 }
 
 /* The words that end in the blocks of `m`. */
