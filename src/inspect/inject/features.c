@@ -123,6 +123,8 @@ static void put(struct view *v, unsigned feature)
 		v->out->v[v->out->n++] = (uint16_t)feature;
 }
 
+_Static_assert(FEATURES_MAX > 2 * LEX_MAX + FEATURE_SHAPES, "room for classes and shapes");
+
 /* Comes before all that there are many of, so there is room. No guessing: there are hundreds. */
 static inline void shape(struct view *v, unsigned which, bool is)
 {
