@@ -21,6 +21,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "compile-rules.h"
 #include "inspect/rules.h"
 
 #define PATTERNS_MAX 65535
@@ -55,6 +56,7 @@ struct compiler {
 	struct bawn_rule *rules;
 	unsigned *flags; /* hyperscan's, per rule */
 	uint32_t *scans; /* what hyperscan looks for, per rule */
+	uint32_t *needs; /* 0, or what it looks for because every match has it in it */
 	size_t n;
 	struct example *examples;
 	size_t n_examples;
@@ -166,12 +168,11 @@ static double number_of(const struct compiler *c, const yaml_node_t *n, double m
 	return v;
 }
 
-static void check_pcre(const struct compiler *c, const struct bawn_rule *r, size_t line)
+static pcre2_code *compile_pcre(
+	const struct compiler *c, const struct bawn_rule *r, const char *pattern, size_t line)
 {
-	const char *pattern = at(c, r->pattern);
 	PCRE2_UCHAR why[128] = "";
 	PCRE2_SIZE where = 0;
-	uint32_t groups = 0;
 	int number = 0;
 	pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
 		r->caseless ? PCRE2_CASELESS : 0, &number, &where, NULL);
@@ -180,6 +181,15 @@ static void check_pcre(const struct compiler *c, const struct bawn_rule *r, size
 		(void)pcre2_get_error_message(number, why, sizeof(why));
 		die(c, line, "PCRE2 refuses '%s' at %zu: %s", pattern, where, (const char *)why);
 	}
+	return code;
+}
+
+static void check_pcre(const struct compiler *c, const struct bawn_rule *r, size_t line)
+{
+	const char *pattern = at(c, r->pattern);
+	pcre2_code *code = compile_pcre(c, r, pattern, line);
+	uint32_t groups = 0;
+
 	(void)pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &groups);
 	if (r->group > groups)
 		die(c, line, "'%s' has no group %u", pattern, r->group);
@@ -214,7 +224,9 @@ static unsigned check_hyperscan(
 	return flags;
 }
 
-static void add_pattern(struct compiler *c, struct draft *d, const yaml_node_t *n)
+/* Adds a pattern; `needs` may be NULL. */
+static void add_pattern(
+	struct compiler *c, struct draft *d, const yaml_node_t *n, const yaml_node_t *needs)
 {
 	const char *text = text_of(c, n);
 
@@ -223,6 +235,8 @@ static void add_pattern(struct compiler *c, struct draft *d, const yaml_node_t *
 	c->rules = grow(c->rules, c->n, sizeof(*c->rules));
 	c->flags = grow(c->flags, c->n, sizeof(*c->flags));
 	c->scans = grow(c->scans, c->n, sizeof(*c->scans));
+	c->needs = grow(c->needs, c->n, sizeof(*c->needs));
+	c->needs[c->n] = needs ? pool_add(c, text_of(c, needs)) : 0;
 	c->rules[c->n] = (struct bawn_rule){
 		.pattern = pool_add(c, text),
 		.line = (uint32_t)line_of(n),
@@ -274,13 +288,38 @@ static size_t read_examples(struct compiler *c, const yaml_node_t *n, bool match
 	return (size_t)(n->data.sequence.items.top - n->data.sequence.items.start);
 }
 
+/* A string, or {pattern: string, needs: string}. */
+static void read_pattern(struct compiler *c, struct draft *d, const yaml_node_t *n)
+{
+	const yaml_node_t *pattern = NULL, *needs = NULL;
+
+	if (n->type != YAML_MAPPING_NODE) {
+		add_pattern(c, d, n, NULL);
+		return;
+	}
+	for (yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
+		p++) {
+		const char *key = text_of(c, node(c, p->key));
+
+		if (!strcmp(key, "pattern"))
+			pattern = node(c, p->value);
+		else if (!strcmp(key, "needs"))
+			needs = node(c, p->value);
+		else
+			die(c, line_of(n), "unknown key '%s'", key);
+	}
+	if (!pattern)
+		die(c, line_of(n), "this has no 'pattern'");
+	add_pattern(c, d, pattern, needs);
+}
+
 static void read_patterns(struct compiler *c, struct draft *d, const yaml_node_t *n)
 {
 	if (n->type != YAML_SEQUENCE_NODE)
 		die(c, line_of(n), "a list of patterns is expected here");
 	for (yaml_node_item_t *i = n->data.sequence.items.start; i < n->data.sequence.items.top;
 		i++)
-		add_pattern(c, d, node(c, *i));
+		read_pattern(c, d, node(c, *i));
 }
 
 static uint32_t read_args(struct compiler *c, const yaml_node_t *n)
@@ -331,7 +370,7 @@ static void read_key(struct compiler *c, struct draft *d, const char *key, const
 		r->means = pool_add(c, text_of(c, v));
 		d->has_means = true;
 	} else if (!strcmp(key, "pattern")) {
-		add_pattern(c, d, v);
+		add_pattern(c, d, v, NULL);
 	} else if (!strcmp(key, "patterns")) {
 		read_patterns(c, d, v);
 	} else if (!strcmp(key, "scan")) {
@@ -376,83 +415,9 @@ static void check_whole(const struct compiler *c, const struct draft *d, size_t 
 		die(c, line, "'scan' goes with one pattern");
 }
 
-/* Behind a class like [^/ ] that starts at p. */
-static const char *class_end(const char *p)
-{
-	p += p[1] == '^' ? 2 : 1;
-	p += *p == ']';
-	while (*p && *p != ']')
-		p += *p == '\\' && p[1] ? 2 : 1;
-	return *p ? p + 1 : p;
-}
-
-/* Letters behind the program's name that hyperscan needs so that few commands get to PCRE2. */
-#define TELLING 6
-/* Open ends, .*, on one way through the pattern that PCRE2 tries out quickly whatever the text. */
-#define OPEN_MAX  1
-#define DEPTH_MAX 16
-
-/* How many open ends a way through the pattern has at most. */
-struct ways {
-	size_t now[DEPTH_MAX], most[DEPTH_MAX]; /* of this branch, of those before it */
-	size_t depth;
-};
-
-static void count_open(struct ways *w, const char *p)
-{
-	size_t d = w->depth;
-
-	if (*p == '(' && d + 1 < DEPTH_MAX) {
-		w->depth = ++d;
-		w->now[d] = w->most[d] = 0;
-	} else if (*p == '|' || (*p == ')' && d)) {
-		w->most[d] = w->now[d] > w->most[d] ? w->now[d] : w->most[d];
-		w->now[d] = 0;
-		if (*p == ')') {
-			w->depth = d - 1;
-			w->now[d - 1] += w->most[d];
-		}
-	} else if (*p == '.' && p[1] == '*') {
-		w->now[d]++;
-	}
-}
-
-/*
- * Where a pattern for commands, '^program word.*rest', can end for hyperscan: before the first .*
- * or group behind a telling word, neither in a group itself. What comes behind is left to PCRE2;
- * databases grow with the square of what they have to remember. 0: it is one piece.
- */
-static size_t beginning(const char *pattern)
-{
-	const char *p = pattern, *word = NULL;
-	struct ways w = {0};
-	size_t letters = 0, cut = 0;
-
-	if (*p++ != '^' || *p == '@')
-		return 0;
-	while (*p) {
-		bool open = *p == '(' || (*p == '.' && p[1] == '*');
-
-		if (*p == '[') {
-			p = class_end(p);
-			continue;
-		}
-		if ((*p == '|' && !w.depth) || (*p == '(' && p[1] == '?' && !word))
-			return 0;
-		if (open && !w.depth && letters >= TELLING && !cut)
-			cut = (size_t)(p - pattern);
-		count_open(&w, p);
-		if (*p == ' ' && !w.depth && !word)
-			word = p;
-		letters += word && (*p == '-' || (*p >= 'a' && *p <= 'z'));
-		p += *p == '\\' && p[1] ? 2 : 1;
-	}
-	return w.now[0] <= OPEN_MAX ? cut : 0;
-}
-
 static uint32_t scan_of(struct compiler *c, uint32_t pattern)
 {
-	size_t n = beginning(at(c, pattern));
+	size_t n = rules_beginning(at(c, pattern));
 	char *start = n ? strndup(at(c, pattern), n) : NULL;
 	uint32_t r = pattern;
 
@@ -460,6 +425,46 @@ static uint32_t scan_of(struct compiler *c, uint32_t pattern)
 		r = pool_add(c, start);
 	free(start);
 	return r;
+}
+
+/* Whether the pattern is in the text; *ret_at gets where it starts. */
+static bool occurs(const struct compiler *c, const struct bawn_rule *r, uint32_t pattern,
+	const char *text, size_t *ret_at)
+{
+	pcre2_code *code = compile_pcre(c, r, at(c, pattern), r->line);
+	pcre2_match_data *m = pcre2_match_data_create(1, NULL);
+	bool yes;
+
+	if (!m)
+		exit(1);
+	yes = pcre2_match(code, (PCRE2_SPTR)text, strlen(text), 0, 0, m, NULL) >= 0;
+	if (yes)
+		*ret_at = pcre2_get_ovector_pointer(m)[0];
+	pcre2_match_data_free(m);
+	pcre2_code_free(code);
+	return yes;
+}
+
+/* Rule i is looked for by what it needs: its own examples, from the first on, must agree. */
+static void check_needs(struct compiler *c, size_t i, size_t first_example)
+{
+	struct bawn_rule *r = &c->rules[i];
+	uint32_t width = 0;
+
+	for (size_t k = first_example; k < c->n_examples; k++) {
+		const char *text = c->examples[k].text;
+		size_t start = 0, there = 0;
+
+		if (occurs(c, r, r->pattern, text, &start) &&
+			!occurs(c, r, c->needs[i], text + start, &there))
+			die(c, r->line, "'%s' matches without what it needs", text);
+	}
+	/* a match may have started as long before as it can be long */
+	(void)check_hyperscan(c, r, at(c, r->pattern), r->line);
+	width = r->width;
+	c->flags[i] = check_hyperscan(c, r, at(c, c->needs[i]), r->line);
+	r->width = width;
+	r->inner = 1;
 }
 
 static void read_rule(struct compiler *c, const yaml_node_t *n)
@@ -483,6 +488,10 @@ static void read_rule(struct compiler *c, const yaml_node_t *n)
 		check_pcre(c, &c->rules[i], r.line);
 		c->scans[i] = d.scan ? d.scan : scan_of(c, r.pattern);
 		c->flags[i] = check_hyperscan(c, &c->rules[i], at(c, c->scans[i]), r.line);
+		if (!c->needs[i])
+			continue;
+		c->scans[i] = c->needs[i];
+		check_needs(c, i, first_example);
 	}
 	for (size_t i = first_example; i < c->n_examples; i++) {
 		c->examples[i].id = strdup(d.id);
@@ -596,69 +605,6 @@ static size_t build_database(struct compiler *c, char **ret)
 	return size;
 }
 
-/*
- * The beginning of a database, with its own length and checksum. hs_alloc_scratch() reads no more
- * of it but checks the sum over all; the whole database would cost more than most searches. Returns
- * 0 if this hyperscan lays its databases out in another way: then the whole one has to do.
- */
-#define HEAD_LEN       4096u
-#define AT_LENGTH      8u
-#define AT_SUM         24u
-#define AT_BYTECODE    36u
-#define CRC32C_REVERSE 0x82f63b78u
-
-static uint32_t crc32c(const char *p, size_t n)
-{
-	uint32_t crc = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		crc ^= (unsigned char)p[i];
-		for (int k = 0; k < 8; k++)
-			crc = crc >> 1 ^ (crc & 1 ? CRC32C_REVERSE : 0);
-	}
-	return crc;
-}
-
-static uint32_t word_at(const char *p, size_t at_byte)
-{
-	uint32_t v;
-
-	memcpy(&v, p + at_byte, sizeof(v));
-	return v;
-}
-
-static size_t scratch_size(const char *db)
-{
-	hs_scratch_t *s = NULL;
-	size_t n = 0;
-
-	if (hs_alloc_scratch((const hs_database_t *)(const void *)db, &s) == HS_SUCCESS &&
-		hs_scratch_size(s, &n) != HS_SUCCESS)
-		n = 0;
-	(void)hs_free_scratch(s);
-	return n;
-}
-
-static size_t build_head(const char *db, size_t size, char **ret)
-{
-	size_t start = size > AT_BYTECODE + 4 ? word_at(db, AT_BYTECODE) : size;
-	size_t len = start < size ? word_at(db, AT_LENGTH) : 0;
-	uint32_t head = HEAD_LEN;
-	uint32_t sum;
-
-	*ret = NULL;
-	if (len <= HEAD_LEN || len > size - start || crc32c(db + start, len) != word_at(db, AT_SUM))
-		return 0;
-	*ret = aligned_alloc(64, (start + HEAD_LEN + 63) / 64 * 64);
-	if (!*ret)
-		exit(1);
-	memcpy(*ret, db, start + HEAD_LEN);
-	sum = crc32c(*ret + start, HEAD_LEN);
-	memcpy(*ret + AT_LENGTH, &head, sizeof(head));
-	memcpy(*ret + AT_SUM, &sum, sizeof(sum));
-	return scratch_size(*ret) && scratch_size(*ret) == scratch_size(db) ? start + HEAD_LEN : 0;
-}
-
 static void put_rules(FILE *f, const struct compiler *c)
 {
 	(void)fprintf(f, "static const struct bawn_rule rules[] = {\n");
@@ -666,9 +612,9 @@ static void put_rules(FILE *f, const struct compiler *c)
 		const struct bawn_rule *r = &c->rules[i];
 
 		(void)fprintf(f,
-			"\t{%uu, %uu, %uu, %uu, %uu, %uu, %uu, %uu, %.4ff, %u, %u, %u, 0},\n",
+			"\t{%uu, %uu, %uu, %uu, %uu, %uu, %uu, %uu, %.4ff, %u, %u, %u, %u},\n",
 			r->id, r->category, r->means, r->pattern, r->check, r->args, r->line,
-			r->width, (double)r->confidence, r->level, r->group, r->caseless);
+			r->width, (double)r->confidence, r->level, r->group, r->caseless, r->inner);
 	}
 	(void)fprintf(f, "};\n");
 }
@@ -693,7 +639,7 @@ static void write_set(struct compiler *c, const char *path)
 	FILE *f = create(c, path);
 	char *db = NULL, *head = NULL;
 	size_t size = c->n ? build_database(c, &db) : 0;
-	size_t head_size = c->n ? build_head(db, size, &head) : 0;
+	size_t head_size = c->n ? rules_head(db, size, &head) : 0;
 
 	(void)fprintf(f, "/* Made by compile-rules. */\n#include \"inspect/rules.h\"\n\n"
 			 "static const char strings[] =\n");
@@ -770,6 +716,7 @@ static void done(struct compiler *c)
 	free(c->rules);
 	free(c->flags);
 	free(c->scans);
+	free(c->needs);
 	free(c->strings.data);
 }
 

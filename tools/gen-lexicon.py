@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Turn rules/data/inject-lexicon.txt into a C header: numbers of the classes, and a perfect hash table from the hash of
-a word or phrase to its classes. The hash is the one of src/inspect/inject/inject.h (phrases joined). gen-lexicon.py IN OUT [NAME]:
+"""Turn rules/data/inject-lexicon.txt into a C header: numbers of the classes, a perfect hash table from the hash of
+a word or phrase to its classes, and which hashes may be of two words that a phrase begins with, by their first bits. The hash is the one of src/inspect/inject/inject.h (phrases joined). gen-lexicon.py IN OUT [NAME]:
 the macros begin with NAME, LEX if none is given, and the tables are named by it."""
 import sys
 
 BUCKET_BITS = 11
+PAIR_BITS = 15
 FACTOR = 0x9E3779B1
 STARTS = 63  # the class of what longer phrases start with
 # Words that nearly every English sentence or order has, long enough that what rot13 or reading backwards makes of them is no word.
@@ -35,7 +36,7 @@ def phrase_hash(phrase):
 
 
 def read(path):
-    names, entries = [], {}
+    names, entries, pairs = [], {}, set()
     for line in open(path, encoding="utf-8"):
         line = line.strip()
         if not line or line.startswith("#"):
@@ -55,6 +56,8 @@ def read(path):
                 sys.exit(f"{path}: '{entry}' and '{old[0]}' have one hash")
             old[1] |= 1 << names.index(name)
             words = entry.split()
+            if len(words) > 1:
+                pairs.add(phrase_hash(" ".join(words[:2]))[0])
             for k in range(1, len(words)):
                 start = " ".join(words[:k])
                 entries.setdefault(phrase_hash(start)[0], [start, 0])[1] |= 1 << STARTS
@@ -63,7 +66,7 @@ def read(path):
             h = phrase_hash(word)[0]
             if word not in WORDS and h not in entries:
                 entries[h] = [word, 1 << names.index(name)]
-    return names, entries
+    return names, entries, pairs
 
 
 def rot13(word):
@@ -103,7 +106,7 @@ def perfect(hashes):
 
 
 def main():
-    names, entries = read(sys.argv[1])
+    names, entries, pairs = read(sys.argv[1])
     up = sys.argv[3] if len(sys.argv) > 3 else "LEX"
     table_name = "lexicon" if up == "LEX" else up.lower()
     bits, shifts, table = perfect(entries)
@@ -129,6 +132,14 @@ def main():
     out.append("};")
     out.append(f"static const uint16_t {table_name}_shift[{len(shifts)}] = {{")
     out += [", ".join(map(str, shifts[i:i + 16])) + "," for i in range(0, len(shifts), 16)]
+    out.append("};")
+    bits = [0] * (1 << PAIR_BITS - 6)
+    for h in pairs:
+        h >>= 32 - PAIR_BITS
+        bits[h >> 6] |= 1 << (h & 63)
+    out.append(f"#define {up}_PAIR {32 - PAIR_BITS}u")
+    out.append(f"static const uint64_t {table_name}_pairs[{len(bits)}] = {{")
+    out += [", ".join(f"{m}u" for m in bits[i:i + 4]) + "," for i in range(0, len(bits), 4)]
     out.append("};")
     out.append("#endif")
     open(sys.argv[2], "w", encoding="utf-8").write("\n".join(out) + "\n")

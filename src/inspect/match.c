@@ -44,6 +44,7 @@ struct search {
 	size_t len;
 	struct bawn_match *v;
 	size_t n, cap;
+	bool unordered; /* some were not found by their ends */
 	int r;
 };
 
@@ -225,12 +226,31 @@ static int on_hit(
 		st->next[id] = (uint32_t)(end + 1);
 		if (s->r <= 0)
 			return s->r < 0;
+		m.found = st->set->rules[id].inner ? m.whole_end : end;
+		s->unordered |= st->set->rules[id].inner;
 		s->r = add_match(s, id, &m);
 		if (s->r < 0)
 			return 1;
 		st->next[id] = (uint32_t)(m.whole_end > m.whole_start ? m.whole_end : end + 1);
 	}
 	return 0;
+}
+
+/*
+ * As they end. Hyperscan tells so, but for rules that it finds by what they need: these come when
+ * that ends.
+ */
+static int by_end(const void *a, const void *b)
+{
+	const struct bawn_match *x = a, *y = b;
+
+	if (x->found != y->found)
+		return x->found < y->found ? -1 : 1;
+	if (x->rule->inner != y->rule->inner)
+		return x->rule->inner - y->rule->inner;
+	if (x->whole_start != y->whole_start)
+		return x->whole_start < y->whole_start ? -1 : 1;
+	return (x->rule > y->rule) - (x->rule < y->rule);
 }
 
 int bawn_rules_match(struct bawn_scan *s, const struct bawn_ruleset *set, const char *text,
@@ -262,6 +282,8 @@ int bawn_rules_match(struct bawn_scan *s, const struct bawn_ruleset *set, const 
 	if (e != HS_SUCCESS && e != HS_SCAN_TERMINATED)
 		return bawn_fail(err, BAWN_ERR_INSPECT, -EIO, "rules '%s': hyperscan error %d",
 			set->name, e);
+	if (x.n > 1 && x.unordered)
+		qsort(x.v, x.n, sizeof(*x.v), by_end);
 	for (size_t i = 0; i < x.n; i++) {
 		r = hit(data, &x.v[i]);
 		if (r < 0)

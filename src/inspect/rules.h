@@ -11,7 +11,8 @@
  *     level: critical                  # none low medium high critical
  *     confidence: 0.95
  *     means: "GitHub personal access token"      # goes into messages
- *     pattern: '\bghp_[0-9A-Za-z]{36}\b'         # PCRE; or patterns: [ … ]
+ *     pattern: '\bghp_[0-9A-Za-z]{36}\b'         # PCRE; or patterns: [ … ], each a string or
+ *                                      # {pattern: …, needs: …}
  *     scan: '\bghp_'                   # optional, with one pattern: see below
  *     caseless: true                   # optional, default false
  *     group: 1                         # optional: the capture that is the span (0)
@@ -25,6 +26,9 @@
  * and has its matches confirmed over all bytes that it might span; its beginning is not and has
  * not. Patterns of the form '^program word.*rest' get theirs from the compiler, where PCRE2 is
  * quick about the rest.
+ *
+ * `needs` is the same for something that every match has in it, wherever: where a pattern begins
+ * with usual words and ends with rare ones, hyperscan looks for the rare ones.
  *
  * An example is a string, or {python: string} where the language cannot be guessed from it.
  * Patterns see bytes: no \x{200b}, write the UTF-8 bytes. They must not match the empty string. A
@@ -51,7 +55,7 @@ struct bawn_rule {
 	uint8_t level;
 	uint8_t group;
 	uint8_t caseless;
-	uint8_t spare;
+	uint8_t inner; /* hyperscan looks for what it needs */
 };
 
 struct bawn_ruleset {
@@ -76,15 +80,16 @@ const char *bawn_rule_arg(const struct bawn_ruleset *s, const struct bawn_rule *
 	const char *key); /* NULL if absent */
 
 /*
- * Call `hit` for every match of the set in text, exact (confirmed by PCRE2 with a match limit, so
- * start and the rule's group are right). Matches of one rule do not overlap. `hit` may start
- * another search. A negative return of hit ends the search and is returned. Reaching the match
- * limit counts as a match of what was looked at.
+ * Call `hit` for every match of the set in text, in the order of their ends, exact (confirmed by
+ * PCRE2 with a match limit, so start and the rule's group are right). Matches of one rule do not
+ * overlap. `hit` may start another search. A negative return of hit ends the search and is
+ * returned. Reaching the match limit counts as a match of what was looked at.
  */
 struct bawn_match {
 	const struct bawn_rule *rule;
 	size_t start, end;             /* of the rule's group */
 	size_t whole_start, whole_end; /* of the whole match */
+	size_t found;                  /* where it was clear that it is one */
 };
 int bawn_rules_match(struct bawn_scan *s, const struct bawn_ruleset *set, const char *text,
 	size_t len, int (*hit)(void *data, const struct bawn_match *m), void *data,

@@ -13,7 +13,7 @@
 #include "inspect/scan.h"
 #include "inspect/secret/secret.h"
 
-#define WINDOW_MIN ((size_t)256 << 10)
+#define WINDOW_MIN ((size_t)768 << 10)
 #define FOUND_MAX  4096u /* findings of one feed; further ones are counted as one */
 #define SHORT_WORD 6     /* on a flush: shorter words are no secret worth waiting for */
 #define LONG_WORD  24    /* longer ones may be */

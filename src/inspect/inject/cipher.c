@@ -12,16 +12,18 @@
 #include "inject-lexicon.h"
 #include "inspect/inject/inject.h"
 
-#define NUMBERS_LEAST  12 /* in a sentence */
-#define NUMBERS_PROBE  10 /* that have to stand for letters before the rest is looked at */
-#define DIGITS_LEAST   8  /* in these: no letter is spelled by letters alone, see spells() */
-#define SHIFT_WORDS    6
+#define NUMBERS_LEAST  12  /* in a sentence */
+#define NUMBERS_PROBE  10  /* that have to stand for letters before the rest is looked at */
+#define DIGITS_LEAST   8   /* in these: no letter is spelled by letters alone, see spells() */
+#define SHIFT_WORDS    6   /* in a sentence; fewer say nothing in any cipher */
 #define SHIFT_LETTERS  400 /* of a sentence that are looked at */
 #define SHIFT_KNOWN    3   /* of four words, so many have to be known behind the shift */
 #define NUMBER_LONG    9   /* with what stands between them, bytes each on the whole */
 #define NUMBER_CLASSES 4   /* that words among them may have */
 #define ATBASH         26
 #define STARTS         6 /* words of a sentence that numbers may start at */
+
+_Static_assert(SHIFT_WORDS <= NUMBERS_LEAST, "shorter sentences are passed over");
 
 /* Every sentence comes by here: one look at a table tells what a byte can be. */
 #define B_LETTER  (1u << 0)
@@ -203,11 +205,13 @@ static char shifted(char c, unsigned by)
 	return (char)(first + (c - first + (int)by) % 26);
 }
 
-/* Words that most English sentences have; whether n letters are one of them. */
+/* Words that most English sentences have. */
+static const char often[][4] = {"the", "and", "you", "your", "this", "that", "with", "all", "not",
+	"for", "to", "of", "in", "is", "on", "or", "any", "are"};
+
+/* Whether n letters are one of them. */
 static bool common(const char *w, size_t n)
 {
-	static const char words[][4] = {"the", "and", "you", "your", "this", "that", "with", "all",
-		"not", "for", "to", "of", "in", "is", "on", "or", "any", "are"};
 	char low[4] = "";
 	uint32_t x, y;
 	bool yes = false;
@@ -217,8 +221,8 @@ static bool common(const char *w, size_t n)
 	for (size_t i = 0; i < n; i++)
 		low[i] = (char)(w[i] | 0x20);
 	memcpy(&x, low, 4);
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		memcpy(&y, words[i], 4);
+	for (size_t i = 0; i < sizeof(often) / sizeof(often[0]); i++) {
+		memcpy(&y, often[i], 4);
 		yes |= x == y;
 	}
 	return yes;
@@ -240,7 +244,7 @@ static bool has_common(const char *p, size_t n)
 static bool reads(const char *p, size_t n, unsigned by)
 {
 	INJECT_RAW char w[32 + INJECT_PAD];
-	size_t words = 0, known = 0, often = 0;
+	size_t words = 0, known = 0, usual = 0;
 
 	for (size_t i = 0, k; i < n; i = k + 1) {
 		bool is_common;
@@ -252,17 +256,17 @@ static bool reads(const char *p, size_t n, unsigned by)
 		memset(w + (k - i), 0, 8);
 		words++;
 		is_common = common(w, k - i);
-		often += is_common;
+		usual += is_common;
 		known += is_common || inject_lexicon(inject_hash(w, k - i)) != 0;
 	}
-	return often >= 1 && known * 4 >= words * SHIFT_KNOWN - words && known >= 4;
+	return usual >= 1 && known * 4 >= words * SHIFT_KNOWN - words && known >= 4;
 }
 
-/* Whether a mask has more than n bits. */
-static inline bool more_bits(uint64_t bits, unsigned n)
+/* Whether a mask has more than n bits. No guessing: every sentence has another number. */
+static inline __attribute__((always_inline)) bool more_bits(uint64_t bits, unsigned n)
 {
-	for (; bits && n; n--)
-		bits &= bits - 1;
+	for (; n; n--)
+		bits &= bits - (bits != 0);
 	return bits;
 }
 
@@ -275,7 +279,10 @@ static bool odd_prose(const struct inject_text *t, const struct inject_sentence 
 	const char *p = t->text;
 	size_t letters = 0, n = s->end - s->start;
 
-	if (s->n_words < SHIFT_WORDS || s->foreign || more_bits(s->classes & ~BY_CHANCE, 2))
+	if (s->foreign || more_bits(s->classes & ~BY_CHANCE, 2))
+		return false;
+	/* a name has what prose has not, unless that stands behind the end */
+	if (s->classes >> LEX_IDENT & 1 && p[s->end] != '(')
 		return false;
 	for (size_t i = s->start; i < s->end; i++) {
 		if (!is(p[i], B_LETTER | B_PROSE))
@@ -287,12 +294,51 @@ static bool odd_prose(const struct inject_text *t, const struct inject_sentence 
 	return letters * 10 >= n * 7u && !has_common(p + s->start, n);
 }
 
+/* By how much n letters may be shifted to be one of the words that are used often, a bit each. */
+static uint32_t shifts_of(const char *w, size_t n)
+{
+	uint32_t r = 0;
+
+	for (size_t i = 0; i < sizeof(often) / sizeof(often[0]); i++) {
+		int first = often[i][0] - (w[0] | 0x20), turned = often[i][0] + (w[0] | 0x20);
+		bool by = true, back = true;
+
+		if (strnlen(often[i], 4) != n)
+			continue;
+		for (size_t k = 1; k < n; k++) {
+			int apart = often[i][k] - (w[k] | 0x20) - first;
+
+			by &= apart == 0 || apart == 26 || apart == -26;
+			back &= often[i][k] + (w[k] | 0x20) == turned;
+		}
+		r |= (uint32_t)by << (first + 26) % 26;
+		r |= (uint32_t)(back && turned == 'a' + 'z') << ATBASH;
+	}
+	return r;
+}
+
+/* Those that make one of them of any word: others need no try, see reads(). */
+static uint32_t shifts(const char *p, size_t n)
+{
+	uint32_t r = 0;
+
+	for (size_t i = 0, k; i < n; i = k + 1) {
+		for (k = i; k < n && is(p[k], B_LETTER) && k - i < 32;)
+			k++;
+		if (k - i >= 2 && k - i <= 4)
+			r |= shifts_of(p + i, k - i);
+	}
+	return r;
+}
+
 size_t inject_shifted(const char *p, size_t n, char *out)
 {
 	size_t look = n < SHIFT_LETTERS ? n : SHIFT_LETTERS;
+	uint32_t worth = shifts(p, look);
 
 	for (unsigned by = 1; by <= ATBASH; by++) {
-		if (by == 13 || !reads(p, look, by)) /* the splitter sees that one */
+		/* the splitter sees the thirteenth */
+		if (by == 13 || !(worth >> by & 1) || !reads(p, look, by))
 			continue;
 		for (size_t i = 0; i < n; i++)
 			out[i] = shifted(p[i], by);
@@ -355,9 +401,12 @@ int inject_ciphers(struct bawn_arena *a, const struct inject_text *t, struct inj
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const struct inject_sentence *s = &all->v[i];
-		size_t start = numbers_start(t, s);
+		size_t start;
 		int r = 0;
 
+		if (s->n_words < SHIFT_WORDS)
+			continue;
+		start = numbers_start(t, s);
 		if (start < s->end)
 			r = add_hint(a, all, start, s->end, HINT_NUMBERS);
 		else if (odd_prose(t, s))

@@ -13,6 +13,8 @@
 
 #define PROBE       24 /* decoded bytes that have to be readable before the rest is decoded */
 #define TEXT_LEAST  12 /* decoded bytes that can say something */
+#define SPELLED     3  /* single letters with the same marks between them that may be a word */
+#define DIGITS      (2 * TEXT_LEAST) /* digits that may be, likewise */
 #define LINE_REACH  1024
 #define NUMBERS_MAX ((size_t)16 << 10) /* bytes that are read as numbers */
 
@@ -21,20 +23,24 @@ static bool readable(unsigned char c)
 	return (c >= ' ' && c != 0x7f) || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Mostly letters and spaces, no control characters. */
+/* Mostly letters and spaces, no control characters. Of other scripts only what is UTF-8 counts:
+ * nothing else can be read, and half of all bytes are none of ours. */
 static bool is_text(const char *p, size_t n)
 {
-	size_t letters = 0, high = 0;
+	size_t letters = 0;
+	uint32_t cp;
 
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)p[i];
-
-		if (!readable(c))
+	for (size_t i = 0; i < n; i++)
+		if (!readable((unsigned char)p[i]))
 			return false;
-		letters += isalpha(c) || c == ' ';
-		high += c >= 0x80;
+	for (size_t i = 0, len; i < n; i += len) {
+		bool high = (unsigned char)p[i] >= 0x80;
+
+		len = high ? inject_utf8(p + i, n - i, &cp) : 1;
+		letters += high ? len : isalpha((unsigned char)p[i]) || p[i] == ' ';
+		len += !len;
 	}
-	return n && (letters + high) * 10 >= n * 7;
+	return n && letters * 10 >= n * 7;
 }
 
 typedef size_t decoder(const char *p, size_t n, char *out, size_t max);
@@ -109,32 +115,43 @@ static size_t decode64_wide(const char *p, size_t n, char *out, size_t max)
 	return o;
 }
 
-static bool of64(char c)
-{
-	return bawn_digit64(c) >= 0;
-}
+/* Characters of an alphabet, a bit each. */
+#define OF_64 (1u << 0)
+#define OF_16 (1u << 1)
+static const unsigned char alphabets[256] = {
+	['0' ... '9'] = OF_64 | OF_16,
+	['A' ... 'F'] = OF_64 | OF_16,
+	['a' ... 'f'] = OF_64 | OF_16,
+	['G' ... 'Z'] = OF_64,
+	['g' ... 'z'] = OF_64,
+	['+'] = OF_64,
+	['-'] = OF_64,
+	['/'] = OF_64,
+	['_'] = OF_64,
+};
 
-static bool of16(char c)
+static inline bool is_of(char c, unsigned of)
 {
-	return isxdigit((unsigned char)c);
+	return alphabets[(unsigned char)c] & of;
 }
 
 /* Whether the block goes on at `at`: a line end between three characters of the alphabet does. */
-static bool goes_on(const struct inject_text *t, size_t at, bool (*of)(char c))
+static inline bool goes_on(const struct inject_text *t, size_t at, unsigned of)
 {
 	const char *p = t->text + at;
 
-	if (of(*p) || *p == '=')
+	if (is_of(*p, of) || *p == '=')
 		return true;
-	return *p == '\n' && at + 4 < t->len && of(p[1]) && of(p[2]) && of(p[3]);
+	return *p == '\n' && at + 4 < t->len && is_of(p[1], of) && is_of(p[2], of) &&
+	       is_of(p[3], of);
 }
 
 /* Grow [start, end) over characters of the alphabet. */
-static void extend(const struct inject_text *t, struct inject_block *b, bool (*of)(char c))
+static void extend(const struct inject_text *t, struct inject_block *b, unsigned of)
 {
 	size_t first = b->start > INJECT_BLOCK_MAX ? b->start - INJECT_BLOCK_MAX : 0;
 
-	while (b->start > first && of(t->text[b->start - 1]))
+	while (b->start > first && is_of(t->text[b->start - 1], of))
 		b->start--;
 	while (b->end < t->len && b->end - b->start < 2 * INJECT_BLOCK_MAX &&
 		goes_on(t, b->end, of))
@@ -164,10 +181,10 @@ static int decode_long(struct bawn_arena *a, const struct inject_text *t, struct
 	size_t n, hexes = 0;
 
 	for (size_t i = b->start; i < b->end; i++)
-		hexes += of16(t->text[i]);
+		hexes += is_of(t->text[i], OF_16);
 	if (hexes < b->end - b->start)
 		decode = decode64;
-	extend(t, b, decode == decode16 ? of16 : of64);
+	extend(t, b, decode == decode16 ? OF_16 : OF_64);
 	if (decode == decode64)
 		decode = which64(t->text + b->start, b->end - b->start);
 	n = decode(t->text + b->start, b->end - b->start, probe,
@@ -181,6 +198,37 @@ static int decode_long(struct bawn_arena *a, const struct inject_text *t, struct
 	b->len =
 		decode(t->text + b->start, n, b->text, n < INJECT_BLOCK_MAX ? n : INJECT_BLOCK_MAX);
 	return 0;
+}
+
+/*
+ * Whether single letters may spell something: some have the same marks between them, spaces left
+ * out. Those of code (`i = 0; i < n; i++`) have not. Digits alone spell nothing unless there are so
+ * many that they may be encoded text.
+ */
+static bool spells(const char *p, size_t n)
+{
+	const uint64_t none = ~(uint64_t)0;
+	uint64_t marks = none, before = none;
+	size_t alike = 1;
+	bool any = false, letter = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!isalnum((unsigned char)p[i])) {
+			marks = p[i] == ' ' ? marks : marks << 8 | (unsigned char)p[i];
+			continue;
+		}
+		if (i && isalnum((unsigned char)p[i - 1]))
+			continue;
+		/* what stands before the first tells nothing */
+		alike = marks == before ? alike + 1 : 2;
+		any = (marks == before ? any : letter) | (isalpha((unsigned char)p[i]) != 0);
+		if (alike >= (any ? SPELLED : DIGITS))
+			return true;
+		letter = isalpha((unsigned char)p[i]) != 0;
+		before = marks;
+		marks = 0;
+	}
+	return false;
 }
 
 /* Letters with a space between them; a longer gap is one between words. Or with a dot, within
@@ -313,6 +361,10 @@ int inject_decode(struct bawn_arena *a, const struct inject_text *t, const struc
 		r = decode_long(a, t, &b);
 		*ret = b;
 		return r;
+	}
+	if (h->kind == HINT_SPACED && !spells(t->text + b.start, b.end - b.start)) {
+		*ret = b;
+		return 0;
 	}
 	if (h->kind != HINT_NUMBERS && (h->kind != HINT_SPACED || t->text[b.start + 1] != ' '))
 		whole_line(t, &b);

@@ -79,11 +79,19 @@ bool inject_candidate(const struct inject_sentence *s)
 	return weighs(c, s->n_words);
 }
 
+/* Without one of these nothing below holds for a sentence of our script. */
+#define CAN_TRIGGER                                                                                \
+	(ACTIONS | OBJECTS | BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_PERMIT) | \
+		BIT(LEX_DESPITE) | BIT(LEX_USER3) | BIT(LEX_YOU) | BIT(LEX_HINT) |                 \
+		BIT(LEX_AUTHORITY) | BIT(LEX_FORMAT) | BIT(LEX_SECRECY) | BIT(LEX_MODE) |          \
+		BIT(LEX_NEWTASK) | BIT(LEX_PROMPT) | BIT(LEX_ROLE) | BIT(LEX_MEMORY) |             \
+		BIT(LEX_PARAM) | BIT(LEX_NORM) | BIT(LEX_ME) | BIT(LEX_DOES))
+
 bool inject_trigger(const struct inject_sentence *s)
 {
 	uint64_t c = s->classes;
 
-	if (!c)
+	if (!(c & CAN_TRIGGER) && !s->command && !s->hits)
 		return s->foreign;
 	if (c & (BIT(LEX_AGENT) | BIT(LEX_READER) | BIT(LEX_DELIM) | BIT(LEX_PERMIT) |
 			BIT(LEX_DESPITE) | BIT(LEX_USER3) | BIT(LEX_OVERRIDE)))

@@ -177,8 +177,10 @@ static int nested(struct run *r)
 		last[h->kind] = b.end;
 		if (!bawn_scan_spend(r->scan, 32 + b.len))
 			return 0;
+		if (!b.len)
+			continue;
 		inject_part_span(p, b.start, b.end, &like.start, &like.end);
-		e = b.len ? add_part(r, b.text, b.len, &like) : 0;
+		e = add_part(r, b.text, b.len, &like);
 		if (e < 0)
 			return e;
 	}

@@ -18,10 +18,18 @@
 #ifdef CPU_FEATURE_ACTIVE
 #define HAS_AVX2() \
 	(CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(BMI1) && CPU_FEATURE_ACTIVE(BMI2))
+#define HAS_AVX512()                                                          \
+	(CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512BW) &&       \
+		CPU_FEATURE_ACTIVE(AVX512VL) && CPU_FEATURE_ACTIVE(POPCNT) && \
+		CPU_FEATURE_ACTIVE(AVX512_VBMI) && CPU_FEATURE_ACTIVE(AVX512_VBMI2))
 #else
 #define HAS_AVX2()                                                          \
 	(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && \
 		__builtin_cpu_supports("bmi2"))
+#define HAS_AVX512()                                                                      \
+	(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&       \
+		__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("popcnt") && \
+		__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2"))
 #endif
 
 const unsigned char inject_kind[256] = {
@@ -55,18 +63,22 @@ const bool inject_clause[256] = {
 #define D_VALUE (1u << 2) /* a value ends before it */
 #define D_AFTER (1u << 3) /* a full stop before it ends the sentence */
 #define D_ANY   (1u << 4) /* whatever follows */
+#define D_BREAK (1u << 5) /* a clause may start behind it: inject_clause */
 static const unsigned char divides[256] = {
 	[0] = D_APART | D_AFTER,
 	[' '] = D_AFTER,
-	['\n'] = D_APART | D_AFTER,
-	['-'] = D_APART,
-	['*'] = D_APART | D_AFTER,
-	['"'] = D_APART | D_AFTER,
-	['\''] = D_APART | D_AFTER,
+	['\n'] = D_APART | D_AFTER | D_BREAK,
+	['!'] = D_BREAK,
+	['-'] = D_APART | D_BREAK,
+	['*'] = D_APART | D_AFTER | D_BREAK,
+	['"'] = D_APART | D_AFTER | D_BREAK,
+	['\''] = D_APART | D_AFTER | D_BREAK,
 	['|'] = D_APART,
-	[':'] = D_APART | D_OPENS | D_VALUE,
-	[','] = D_OPENS | D_VALUE,
-	['('] = D_OPENS,
+	[':'] = D_APART | D_OPENS | D_VALUE | D_BREAK,
+	[','] = D_OPENS | D_VALUE | D_BREAK,
+	[';'] = D_BREAK,
+	['>'] = D_BREAK,
+	['('] = D_OPENS | D_BREAK,
 	[')'] = D_AFTER,
 	['+'] = D_APART,
 	['<'] = D_APART,
@@ -245,6 +257,45 @@ INJECT_AVX2 static inline void look2(const char *p, struct inject_bytes *r)
 	}
 }
 
+/* look() with all of a block at once, and what else a block can tell that way. */
+INJECT_AVX512 static inline void look3(const char *p, struct inject_bytes *r)
+{
+	__m512i v = _mm512_loadu_si512(p);
+	__m512i kind = _mm512_permutex2var_epi8(
+		_mm512_loadu_si512(inject_kind), v, _mm512_loadu_si512(inject_kind + 64));
+	__m512i does = _mm512_permutex2var_epi8(
+		_mm512_loadu_si512(divides), v, _mm512_loadu_si512(divides + 64));
+	uint64_t high = _mm512_movepi8_mask(v), ours = ~high;
+
+#define KIND(bits) (_mm512_test_epi8_mask(kind, _mm512_set1_epi8(bits)) & ours)
+#define DOES(bits) (_mm512_test_epi8_mask(does, _mm512_set1_epi8(bits)) & ours)
+#define IS(c)      _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(c))
+	r->word = KIND(C_STARTS) | high;
+	r->ascii = KIND(C_LOWER | C_UPPER);
+	r->letter = r->ascii | high;
+	r->lower = KIND(C_LOWER);
+	r->digit = KIND(C_DIGIT);
+	r->dot = KIND(C_DOT);
+	r->inner = KIND(C_INNER);
+	r->paren = IS('(');
+	r->colon = IS(':');
+	r->slash = IS('/');
+	r->plus = IS('+');
+	r->clause = DOES(D_BREAK);
+	r->line = IS('\n');
+	r->full = r->dot | IS('!') | IS('?');
+	r->quote = IS('"') | KIND(C_QUOTE);
+	r->bar = IS('|');
+	r->space = IS(' ');
+	r->apart = DOES(D_APART);
+	r->opens = DOES(D_OPENS);
+	r->value = DOES(D_VALUE);
+	r->after = DOES(D_AFTER);
+#undef KIND
+#undef DOES
+#undef IS
+}
+
 size_t inject_word_part(const char *p)
 {
 	__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
@@ -376,19 +427,26 @@ static inline __attribute__((always_inline)) void by_letters(struct inject_mark 
 	m->single = starts >> 63;
 }
 
-static inline __attribute__((always_inline)) void one_block(struct inject_mark *r,
-	struct inject_marks *m, size_t at, const struct inject_bytes *now,
-	const struct inject_bytes *next)
+/* Bytes that are of a word. */
+static inline __attribute__((always_inline)) uint64_t in_words(const struct inject_marks *m,
+	const struct inject_bytes *now, const struct inject_bytes *next)
 {
 	uint64_t before = now->word << 1 | m->word;
-	uint64_t in = now->word | (now->inner & before & (now->word >> 1 | next->word << 63)) |
-		      (now->dot & ~before & (now->letter >> 1 | next->letter << 63));
+
+	return now->word | (now->inner & before & (now->word >> 1 | next->word << 63)) |
+	       (now->dot & ~before & (now->letter >> 1 | next->letter << 63));
+}
+
+/* A block with bytes `in` words, r->stop set. Returns those that words start with. */
+static inline __attribute__((always_inline)) uint64_t one_block(struct inject_mark *r,
+	struct inject_marks *m, const struct inject_bytes *now, const struct inject_bytes *next,
+	uint64_t in)
+{
 	uint64_t address = now->colon & (now->slash >> 1 | next->slash << 63);
 	uint64_t starts;
 
 	r->edge = in ^ (in << 1 | m->in);
 	starts = r->edge & in;
-	r->stop = which_stop(m->text, at, now->stop & ~in);
 	r->clause = behind(~in, now->clause & ~in, &m->clause);
 	r->begins = behind(~in, r->stop, &m->begins);
 	by_letters(r, m, now, in, starts);
@@ -397,54 +455,202 @@ static inline __attribute__((always_inline)) void one_block(struct inject_mark *
 	m->word = now->word >> 63;
 	m->plus = now->plus >> 63;
 	m->in = in >> 63;
+	r->starts = (uint32_t)__builtin_popcountll(starts);
+	r->ends = (uint32_t)__builtin_popcountll(r->edge ^ starts);
+	return starts;
+}
+
+/* The edges of block i, one by one. */
+static inline __attribute__((always_inline)) void put_edges(struct inject_marks *m, size_t i)
+{
+	uint32_t at = (uint32_t)(64 * (m->first + i));
+
+	for (uint64_t left = m->v[i].edge; left; left &= left - 1)
+		m->edges[m->n_edges++] = at + (uint32_t)__builtin_ctzll(left);
+}
+
+/* Those of `bits` that are of `mask`, side by side. */
+static uint32_t squeeze(uint64_t bits, uint64_t mask)
+{
+	uint32_t r = 0;
+
+	for (unsigned k = 0; mask; mask &= mask - 1, k++)
+		r |= (uint32_t)(bits >> __builtin_ctzll(mask) & 1) << k;
+	return r;
 }
 
 static void some_blocks(struct inject_marks *m)
 {
 	struct inject_bytes now = m->ahead;
 
+	m->runs = ~0u;
 	for (size_t i = 0; i < m->n; i++, now = m->ahead) {
-		look(m->text + 64 * (m->first + i + 1), &m->ahead);
-		one_block(&m->v[i], m, 64 * (m->first + i), &now, &m->ahead);
+		struct inject_mark *r = &m->v[i];
+		size_t at = 64 * (m->first + i);
+		uint64_t in, starts;
+
+		look(m->text + at + 64, &m->ahead);
+		in = in_words(m, &now, &m->ahead);
+		r->stop = which_stop(m->text, at, now.stop & ~in);
+		starts = one_block(r, m, &now, &m->ahead, in);
+		r->begin_words = squeeze(r->begins, starts);
+		r->odd_words = squeeze(r->odd, r->edge ^ starts);
+		put_edges(m, i);
 	}
 }
 
 #ifdef INJECT_AVX2
+/*
+ * Whether so many words of one letter, or two with an underscore, stand in a row that they may
+ * spell something. Words that reach into the next block may be such.
+ */
+INJECT_AVX2 static inline void find_singles(struct inject_marks *m, const struct inject_mark *r,
+	const struct inject_bytes *now, uint64_t starts)
+{
+	unsigned which = (unsigned)(r - m->v);
+	uint64_t under = now->word & ~now->letter & ~now->digit, ends = r->edge ^ starts;
+	uint64_t single = starts & ((ends >> 1 | (uint64_t)1 << 63) |
+					   (under & (ends >> 2 | (uint64_t)3 << 62)));
+	uint64_t all = _pext_u64(single, starts) << (INJECT_SPACED_RUN - 1) | m->singles;
+	uint64_t some = all & all >> 1;
+
+	some &= some >> 2;
+	m->runs |= (unsigned)((some & some >> (INJECT_SPACED_RUN - 4)) != 0) << which;
+	m->singles = all >> r->starts & (((uint64_t)1 << (INJECT_SPACED_RUN - 1)) - 1);
+}
+
 INJECT_AVX2 static void some_blocks2(struct inject_marks *m)
 {
 	struct inject_bytes now = m->ahead;
 
+	m->runs = 0;
 	for (size_t i = 0; i < m->n; i++, now = m->ahead) {
-		look2(m->text + 64 * (m->first + i + 1), &m->ahead);
-		one_block(&m->v[i], m, 64 * (m->first + i), &now, &m->ahead);
+		struct inject_mark *r = &m->v[i];
+		size_t at = 64 * (m->first + i);
+		uint64_t in, starts;
+
+		look2(m->text + at + 64, &m->ahead);
+		in = in_words(m, &now, &m->ahead);
+		r->stop = which_stop(m->text, at, now.stop & ~in);
+		starts = one_block(r, m, &now, &m->ahead, in);
+		r->begin_words = (uint32_t)_pext_u64(r->begins, starts);
+		r->odd_words = (uint32_t)_pext_u64(r->odd, r->edge ^ starts);
+		find_singles(m, r, &now, starts);
+		put_edges(m, i);
 	}
+}
+
+/* which_stop() of a block. A quotation mark may stand behind what opens a value, with spaces
+ * between. */
+static inline __attribute__((always_inline)) uint64_t all_stops(
+	struct inject_marks *m, const struct inject_bytes *now, const struct inject_bytes *next)
+{
+	uint64_t apart = now->apart >> 1 | next->apart << 63;
+	uint64_t after = now->after >> 1 | next->after << 63;
+	uint64_t value = now->value >> 1 | next->value << 63;
+	uint64_t open = now->opens << 1 | m->opens;
+
+	open = (open & ~now->space) | behind(now->space, open & now->space, &m->opened);
+	m->opens = now->opens >> 63;
+	return (now->line & apart) | (now->full & after) | (now->quote & (value | open)) | now->bar;
+}
+
+/* put_edges() without a guess at how many there are. */
+INJECT_AVX512 static inline void put_edges3(struct inject_marks *m, size_t i)
+{
+	static const uint8_t places[64] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+		17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37,
+		38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58,
+		59, 60, 61, 62, 63};
+	__m512i all = _mm512_maskz_compress_epi8(m->v[i].edge, _mm512_loadu_si512(places));
+	__m512i at = _mm512_set1_epi32((int)(64 * (m->first + i)));
+	size_t n = m->v[i].starts + m->v[i].ends;
+	INJECT_RAW uint8_t out[64];
+
+	_mm512_storeu_si512(out, all);
+	for (size_t k = 0; k < (n > 32 ? 64 : 32); k += 16) {
+		__m128i part = _mm_loadu_si128((const __m128i *)(const void *)(out + k));
+
+		_mm512_storeu_si512(m->edges + m->n_edges + k,
+			_mm512_add_epi32(at, _mm512_maskz_cvtepu8_epi32(0xffff, part)));
+	}
+	m->n_edges += n;
+}
+
+INJECT_AVX512 static void some_blocks3(struct inject_marks *m)
+{
+	struct inject_bytes now = m->ahead;
+
+	m->runs = 0;
+	for (size_t i = 0; i < m->n; i++, now = m->ahead) {
+		struct inject_mark *r = &m->v[i];
+		uint64_t in, starts;
+
+		look3(m->text + 64 * (m->first + i + 1), &m->ahead);
+		in = in_words(m, &now, &m->ahead);
+		r->stop = all_stops(m, &now, &m->ahead) & ~in;
+		starts = one_block(r, m, &now, &m->ahead, in);
+		r->begin_words = (uint32_t)_pext_u64(r->begins, starts);
+		r->odd_words = (uint32_t)_pext_u64(r->odd, r->edge ^ starts);
+		find_singles(m, r, &now, starts);
+		put_edges3(m, i);
+	}
+}
+
+INJECT_AVX512 static void look_first3(struct inject_marks *m)
+{
+	look3(m->text, &m->ahead);
 }
 #endif
 
-void inject_marks_begin(struct inject_marks *m, const struct inject_text *t)
+enum inject_machine inject_machine_most = INJECT_HAS_AVX512;
+
+enum inject_machine inject_marks_machine(void)
+{
+	enum inject_machine has = INJECT_ANY;
+
+#ifdef INJECT_AVX2
+	if (HAS_AVX2())
+		has = HAS_AVX512() ? INJECT_HAS_AVX512 : INJECT_HAS_AVX2;
+#endif
+	return has < inject_machine_most ? has : inject_machine_most;
+}
+
+void inject_marks_begin(
+	struct inject_marks *m, const struct inject_text *t, enum inject_machine machine)
 {
 	memset((char *)m + offsetof(struct inject_marks, first), 0,
 		sizeof(*m) - offsetof(struct inject_marks, first));
 	m->text = t->text;
 	m->blocks = t->len / 64 + 1;
-	look(t->text, &m->ahead);
+	m->machine = machine;
 #ifdef INJECT_AVX2
-	m->fast = HAS_AVX2();
+	if (machine == INJECT_HAS_AVX512) {
+		look_first3(m);
+		return;
+	}
 #endif
+	look(t->text, &m->ahead);
 }
 
 bool inject_marks_next(struct inject_marks *m)
 {
+	static void (*const some[])(struct inject_marks * m) = {
+		[INJECT_ANY] = some_blocks,
+#ifdef INJECT_AVX2
+		[INJECT_HAS_AVX2] = some_blocks2,
+		[INJECT_HAS_AVX512] = some_blocks3,
+#endif
+	};
+
 	m->first += m->n;
 	m->n = m->blocks - m->first < INJECT_BLOCKS ? m->blocks - m->first : INJECT_BLOCKS;
 	if (!m->n)
 		return false;
-#ifdef INJECT_AVX2
-	if (m->fast) {
-		some_blocks2(m);
-		return true;
-	}
-#endif
-	some_blocks(m);
+	m->begun = m->n_edges % 2;
+	if (m->begun)
+		m->edges[0] = m->edges[m->n_edges - 1];
+	m->n_edges = m->begun;
+	some[m->machine](m);
 	return true;
 }

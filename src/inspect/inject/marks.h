@@ -5,10 +5,19 @@
 
 #include "inspect/inject/inject.h"
 
-/* For functions that are compiled again for machines that have these; inject_marks.fast tells. */
+/* For functions that are compiled again for machines that have these; inject_marks.machine tells.
+ */
 #ifdef __SSE2__
 #define INJECT_AVX2 __attribute__((target("avx2,bmi,bmi2")))
+#define INJECT_AVX512                                                                      \
+	__attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi," \
+			      "avx512vbmi2")))
 #endif
+enum inject_machine {
+	INJECT_ANY,
+	INJECT_HAS_AVX2,
+	INJECT_HAS_AVX512,
+};
 
 /* What a byte can be in a word. */
 #define C_LOWER  (1u << 0) /* and every byte of other scripts */
@@ -41,10 +50,15 @@ struct inject_mark {
 	uint64_t upper;   /* all capitals, more than one */
 	uint64_t foreign; /* has bytes of another script */
 	uint64_t odd;     /* may be more by its letters: look at it */
+	/* the same by words: a bit for each that starts here, and for each that ends */
+	uint32_t begin_words, odd_words;
+	uint32_t starts, ends; /* how many do */
 };
 
 /* Text is gone through by so many blocks at a time, which stay in the cache. */
 #define INJECT_BLOCKS 8
+
+#define INJECT_SPACED_RUN 7 /* single letters in a row that may spell a word */
 
 /* What 64 bytes are, a bit for each. */
 struct inject_bytes {
@@ -58,21 +72,37 @@ struct inject_bytes {
 	uint64_t paren; /* opening */
 	uint64_t colon, slash, plus;
 	uint64_t clause, stop;
+	/* what bytes do to a sentence that ends next to them; not asked for on every machine */
+	uint64_t line, full, quote, bar, space;
+	uint64_t apart, opens, value, after;
 };
 
 struct inject_marks {
 	struct inject_mark v[INJECT_BLOCKS];
+	/* Where words start and where they end, in turn; first the start of one that has begun in
+	 * blocks before, if there is one. */
+	uint32_t edges[64 * INJECT_BLOCKS + 64];
 	size_t first, n; /* block of v[0], how many there are; 0 at the end */
+	size_t n_edges;
+	bool begun;    /* edges[0] is from before */
+	unsigned runs; /* blocks by whose end there may be INJECT_SPACED_RUN words of one letter in
+			  a row, a bit each */
+	enum inject_machine machine;
 	/* private */
 	const char *text;
 	size_t blocks;
-	bool fast;                        /* INJECT_AVX2 works here */
 	struct inject_bytes ahead;        /* of the block that comes next */
 	uint64_t word, in, lower, single; /* of the last byte */
-	uint64_t plus;
-	uint64_t clause, begins, foreign; /* carried along */
+	uint64_t plus, opens;
+	uint64_t clause, begins, foreign, opened; /* carried along */
 	uint64_t has[7];
+	uint64_t singles; /* which of the last words are of one letter, a bit each */
 };
-void inject_marks_begin(struct inject_marks *m, const struct inject_text *t);
+/* What this machine can do, but no more than this. */
+extern enum inject_machine inject_machine_most;
+enum inject_machine inject_marks_machine(void);
+/* `machine` is what inject_marks_machine() says, or less: all come to the same. */
+void inject_marks_begin(
+	struct inject_marks *m, const struct inject_text *t, enum inject_machine machine);
 /* The next blocks. False when there are none. */
 bool inject_marks_next(struct inject_marks *m);

@@ -15,7 +15,14 @@ static uint64_t look_up(uint32_t hash)
 	uint32_t x = (hash ^ means_shift[hash >> MEANS_BUCKET]) * MEANS_FACTOR;
 	uint32_t entry = means[x >> MEANS_SLOT];
 
-	return entry >> MEANS_TAG == (x & MEANS_REST) ? means_classes[entry & MEANS_CLASSES] : 0;
+	return means_classes[entry & MEANS_CLASSES &
+			     -(uint32_t)(entry >> MEANS_TAG == (x & MEANS_REST))];
+}
+
+/* Whether a phrase may begin with two words that have this hash together. */
+static bool is_pair(uint32_t hash)
+{
+	return means_pairs[hash >> MEANS_PAIR >> 6] >> (hash >> MEANS_PAIR & 63) & 1;
 }
 
 /* Behind the finer classes stand those of the others that they are paired with. */
@@ -91,7 +98,8 @@ static void of_words(const struct inject_word *w, size_t n, uint64_t *m)
 	for (size_t i = 0; i < n; i++) {
 		uint64_t own = look_up(w[i].hash);
 		uint32_t joined = inject_hash_join(one, w[i].hash);
-		uint64_t with = last >> MEANS_STARTS & 1 ? look_up(joined) : 0;
+		bool both = (last >> MEANS_STARTS & 1) & is_pair(joined);
+		uint64_t with = both ? look_up(joined) : 0;
 
 		m[i] = own | with;
 		if (pair >> MEANS_STARTS & 1)
@@ -178,14 +186,24 @@ static void put(struct inject_features *out, unsigned feature)
 		out->v[out->n++] = (uint16_t)feature;
 }
 
-static void pairs(const uint64_t *m, size_t n, struct inject_features *out)
+static void pairs(const struct inject_word *w, size_t n, struct inject_features *out)
 {
+	INJECT_RAW uint8_t some[INJECT_WORDS_MAX]; /* those that mean anything */
 	uint64_t seen[M_PAIRED] = {0};
+	size_t count = 0;
 
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = i + 1; m[i] && k < n && k <= i + REACH; k++)
-			for (uint64_t left = m[k] ? m[i] : 0; left; left &= left - 1)
-				seen[__builtin_ctzll(left)] |= m[k];
+	for (size_t i = 0; i < n; i++) {
+		some[count] = (uint8_t)i;
+		count += w[i].means != 0;
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint64_t after = 0;
+
+		for (size_t k = i + 1; k < count && some[k] <= some[i] + REACH; k++)
+			after |= w[some[k]].means;
+		for (uint64_t left = after ? w[some[i]].means : 0; left; left &= left - 1)
+			seen[__builtin_ctzll(left)] |= after;
+	}
 	for (unsigned a = 0; a < M_PAIRED; a++)
 		for (uint64_t left = seen[a]; left; left &= left - 1)
 			put(out, FEATURE_PAIR + a * M_PAIRED + (unsigned)__builtin_ctzll(left));
@@ -194,7 +212,6 @@ static void pairs(const uint64_t *m, size_t n, struct inject_features *out)
 void inject_meanings(const struct inject_sentences *all, size_t i, const struct inject_word *w,
 	size_t n, struct inject_features *out)
 {
-	INJECT_RAW uint64_t m[INJECT_WORDS_MAX];
 	uint64_t own = all->v[i].means, next = 0;
 
 	next |= i ? all->v[i - 1].means : 0;
@@ -203,7 +220,5 @@ void inject_meanings(const struct inject_sentences *all, size_t i, const struct 
 		put(out, FEATURE_MEANS + (unsigned)__builtin_ctzll(left));
 	for (uint64_t left = next; left; left &= left - 1)
 		put(out, FEATURE_MEANS_NEAR + (unsigned)__builtin_ctzll(left));
-	for (size_t k = 0; k < n; k++)
-		m[k] = w[k].means;
-	pairs(m, n, out);
+	pairs(w, n, out);
 }

@@ -10,10 +10,10 @@
 #include <errno.h>
 #include <string.h>
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
-#include "inspect/inject/inject.h"
+#include "inspect/inject/marks.h"
 
 #define REGIONS_MAX     8
 #define COMMENT_REACH   ((size_t)8 << 10) /* of a comment or escape that is not closed */
@@ -36,6 +36,7 @@ struct norm {
 	size_t stop;        /* the nearest end of a region */
 	size_t fence, seen; /* start of an open fence; where the last invisible character was */
 	bool fenced, any_seen;
+	enum inject_machine machine;
 	int failed;
 };
 
@@ -84,6 +85,15 @@ static void mark(struct norm *n, size_t start, size_t end, unsigned place)
 	*s = (struct inject_span){(uint32_t)start, (uint32_t)end, place, 0};
 }
 
+static struct inject_map *more_map(struct norm *n)
+{
+	struct inject_map *m = bawn_grow(n->a, &n->t->map, &n->t->n_map, &n->t->cap_map);
+
+	if (!m)
+		n->failed = -ENOMEM;
+	return m;
+}
+
 /* What follows in the output comes from n->i on. */
 static inline void here(struct norm *n)
 {
@@ -91,11 +101,10 @@ static inline void here(struct norm *n)
 
 	if (n->i - n->o == n->shift && n->t->n_map)
 		return;
-	m = bawn_grow(n->a, &n->t->map, &n->t->n_map, &n->t->cap_map);
-	if (!m) {
-		n->failed = -ENOMEM;
+	/* every line that is indented comes by here */
+	m = n->t->n_map < n->t->cap_map ? &n->t->map[n->t->n_map++] : more_map(n);
+	if (!m)
 		return;
-	}
 	*m = (struct inject_map){(uint32_t)n->o, (uint32_t)n->i};
 	n->shift = n->i - n->o;
 }
@@ -176,6 +185,7 @@ static bool starts(const struct norm *n, size_t at, const char *what)
 /* How long the mark is that makes the line at `at` a comment or a quotation, and which. */
 static size_t line_mark(const struct norm *n, size_t at, unsigned *place)
 {
+	/* by their first characters */
 	static const struct {
 		char mark[11];
 		uint8_t len;
@@ -197,25 +207,53 @@ static size_t line_mark(const struct norm *n, size_t at, unsigned *place)
 		{"% ", 2, PLACE_COMMENT},
 		{"\"\"\"", 3, 0},
 	};
+	static const uint8_t first[256] = {['['] = 0,
+		['/'] = 2,
+		['*'] = 4,
+		['-'] = 6,
+		[';'] = 7,
+		['>'] = 9,
+		['#'] = 10,
+		['R'] = 11,
+		['d'] = 12,
+		['%'] = 13,
+		['"'] = 14};
+	char c;
 
 	if (at >= n->len || !(special[(unsigned char)n->in[at]] & 2) || starts(n, at, "##"))
 		return 0;
-	for (size_t k = 0; k < sizeof(marks) / sizeof(marks[0]); k++) {
+	c = n->in[at];
+	for (size_t k = first[(unsigned char)c];
+		k < sizeof(marks) / sizeof(marks[0]) && marks[k].mark[0] == c; k++) {
 		size_t len = marks[k].len;
 
-		if (marks[k].mark[0] != n->in[at] || n->len - at < len ||
-			memcmp(n->in + at, marks[k].mark, len) != 0)
+		if (n->len - at < len || memcmp(n->in + at, marks[k].mark, len) != 0)
 			continue;
 		*place |= marks[k].place;
-		while (at + len < n->len && strchr("/*>!", n->in[at + len]) && n->in[at + len])
-			len++;
+		for (; at + len < n->len; len++) {
+			c = n->in[at + len];
+			if (c != '/' && c != '*' && c != '>' && c != '!')
+				break;
+		}
 		return len;
 	}
 	return 0;
 }
 
-static size_t blank(const struct norm *n, size_t at)
+static inline size_t blank(const struct norm *n, size_t at)
 {
+#ifdef __SSE2__
+	if (n->len - at >= 16) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(n->in + at));
+		__m128i yes = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8(' ')),
+			_mm_cmpeq_epi8(v, _mm_set1_epi8('\t')));
+		unsigned other = ~(unsigned)_mm_movemask_epi8(yes);
+
+		at += (size_t)__builtin_ctz(other);
+		if (other & 0xffff)
+			return at;
+	}
+#endif
 	while (at < n->len && (n->in[at] == ' ' || n->in[at] == '\t'))
 		at++;
 	return at;
@@ -521,15 +559,40 @@ static void step(struct norm *n)
 	}
 }
 
-/* Copy what needs no look. Whole groups are written: the output has room for more than the input.
- */
-static void copy_plain(struct norm *n)
+#ifdef INJECT_AVX512
+/* copy_plain() as long as there are whole groups of 64, which is most often one. Returns how many
+ * bytes were copied; *found tells that one follows that needs a look. */
+INJECT_AVX512 static size_t copy64(const char *in, char *out, size_t stop, bool *found)
 {
-	const char *in = n->in + n->i;
-	char *out = n->t->text + n->o;
-	size_t i = 0, stop = n->stop - n->i;
+	__m512i low = _mm512_loadu_si512(special), high = _mm512_loadu_si512(special + 64);
+	size_t i = 0;
+
+	for (; i + 64 <= stop; i += 64) {
+		__m512i v = _mm512_loadu_si512(in + i);
+		uint64_t which = _mm512_movepi8_mask(v) |
+				 _mm512_test_epi8_mask(_mm512_permutex2var_epi8(low, v, high),
+					 _mm512_set1_epi8(1));
+
+		_mm512_storeu_si512(out + i, v);
+		if (which) {
+			*found = true;
+			return i + (size_t)__builtin_ctzll(which);
+		}
+	}
+	return i;
+}
+#else
+static size_t copy64(const char *in, char *out, size_t stop, bool *found)
+{
+	(void)in, (void)out, (void)stop, (void)found;
+	return 0;
+}
+#endif
 
 #ifdef __SSE2__
+/* copy64() with groups of sixteen, from i on. */
+static size_t copy16(const char *in, char *out, size_t i, size_t stop)
+{
 	while (i + 16 <= stop) {
 		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(in + i));
 		__m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
@@ -551,7 +614,29 @@ static void copy_plain(struct norm *n)
 			break;
 		i++; /* a tab and the like, which was copied */
 	}
+	return i;
+}
+#else
+static size_t copy16(const char *in, char *out, size_t i, size_t stop)
+{
+	(void)in, (void)out, (void)stop;
+	return i;
+}
 #endif
+
+/* Copy what needs no look. Whole groups are written: the output has room for more than the input.
+ */
+static void copy_plain(struct norm *n)
+{
+	const char *in = n->in + n->i;
+	char *out = n->t->text + n->o;
+	size_t i = 0, stop = n->stop - n->i;
+	bool found = false;
+
+	if (n->machine == INJECT_HAS_AVX512)
+		i = copy64(in, out, stop, &found);
+	if (!found)
+		i = copy16(in, out, i, stop);
 	for (; i < stop && !(special[(unsigned char)in[i]] & 1); i++)
 		out[i] = in[i];
 	n->o += i;
@@ -578,7 +663,12 @@ static void finish(struct norm *n)
 
 int inject_normalise(struct bawn_arena *a, const char *text, size_t len, struct inject_text *ret)
 {
-	struct norm n = {.a = a, .t = ret, .in = text, .len = len, .stop = len};
+	struct norm n = {.a = a,
+		.t = ret,
+		.in = text,
+		.len = len,
+		.stop = len,
+		.machine = inject_marks_machine()};
 
 	*ret = (struct inject_text){.from_len = len};
 	if (len > INJECT_MAX)

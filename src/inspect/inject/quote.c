@@ -43,8 +43,12 @@ static size_t label(const char *p, size_t n)
 		"category", "injection", "flagged", "malicious", "blocked"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		size_t len = strlen(words[i]);
+		size_t len;
 
+		/* most are none by their first letter */
+		if (!n || (*p | 0x20) != words[i][0])
+			continue;
+		len = strlen(words[i]);
 		if (n > len && !strncasecmp(p, words[i], len))
 			return len;
 	}

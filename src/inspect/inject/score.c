@@ -6,7 +6,7 @@
  * weights had not seen, at the false-positive budget and at a tenth of it.
  */
 #include "inject-lexicon.h"
-#include "inspect/inject/inject.h"
+#include "inspect/inject/marks.h"
 #include "inspect/inject/weights.h"
 
 #define BIT(class) ((uint64_t)1 << (class))
@@ -22,29 +22,63 @@ _Static_assert(
 	sizeof(hidden) == (size_t)FEATURE_DEEP * HIDDEN && sizeof(direct) == (size_t)FEATURE_COUNT,
 	"the weights are of other features: train again");
 
+/* As many weights as fit a register, and their sums. */
+#define LANES 8u
+typedef int8_t weights __attribute__((vector_size(LANES)));
+typedef int16_t sums __attribute__((vector_size(2 * LANES)));
+_Static_assert(HIDDEN % LANES == 0, "the hidden layer is summed by registers");
+
+/* Adds the weights of up to 255 features, as many as fit sums of this size. */
+static inline __attribute__((always_inline)) int add_some(
+	const uint16_t *v, size_t n, int sum[HIDDEN])
+{
+	sums part[HIDDEN / LANES] = {0};
+	int16_t out[HIDDEN];
+	int straight = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		straight += direct[v[i]];
+		if (v[i] >= FEATURE_DEEP)
+			continue;
+		for (unsigned k = 0; k < HIDDEN / LANES; k++) {
+			weights w;
+
+			memcpy(&w, hidden[v[i]] + LANES * (size_t)k, sizeof(w));
+			part[k] += __builtin_convertvector(w, sums);
+		}
+	}
+	memcpy(out, part, sizeof(out));
+	for (unsigned k = 0; k < HIDDEN; k++)
+		sum[k] += out[k];
+	return straight;
+}
+
+static int add_weights(const uint16_t *v, size_t n, int sum[HIDDEN])
+{
+	return add_some(v, n, sum);
+}
+
+#ifdef INJECT_AVX2
+/* Has an instruction for what the others take three for. */
+INJECT_AVX2 static int add_weights2(const uint16_t *v, size_t n, int sum[HIDDEN])
+{
+	return add_some(v, n, sum);
+}
+#else
+#define add_weights2 add_weights
+#endif
+
 /* Sums of small integers: the same everywhere, whatever the order and the compiler. */
 double inject_score(const struct inject_features *f)
 {
+	bool fast = inject_marks_machine() >= INJECT_HAS_AVX2;
 	int sum[HIDDEN] = {0}, straight = 0;
 	double out = 0.0;
 
-	for (size_t i = 0; i < f->n;) {
-		/* so many weights fit small sums, of which a machine adds many at once */
-		size_t end = f->n - i < 255 ? f->n : i + 255;
-		int16_t part[HIDDEN] = {0};
+	for (size_t i = 0; i < f->n; i += 255) {
+		size_t n = f->n - i < 255 ? f->n - i : 255;
 
-		for (; i < end; i++) {
-			const int8_t *w;
-
-			straight += direct[f->v[i]];
-			if (f->v[i] >= FEATURE_DEEP)
-				continue;
-			w = hidden[f->v[i]];
-			for (unsigned k = 0; k < HIDDEN; k++)
-				part[k] = (int16_t)(part[k] + w[k]);
-		}
-		for (unsigned k = 0; k < HIDDEN; k++)
-			sum[k] += part[k];
+		straight += fast ? add_weights2(f->v + i, n, sum) : add_weights(f->v + i, n, sum);
 	}
 	for (unsigned k = 0; k < HIDDEN; k++) {
 		double h = sum[k] * hidden_scale[k] + hidden_bias[k];

@@ -1,56 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words, their classes, and sentences. A word is hashed and looked up in the generated table, alone
- * and together with the one or two words before it. No grammar: where a sentence ends is decided by
- * punctuation, line ends and the marks of lists, tables and JSON, which is as much as scoring
- * needs. Every byte of content comes through here, so what happens for every word has hardly a
- * branch.
+ * Words and their classes. A word is hashed and looked up in the generated table, alone and
+ * together with the one or two words before it. Every byte of content comes through here, so what
+ * happens for every word has hardly a branch.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
 #include <strings.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define LEX_TABLE
 #include "inject-lexicon.h"
-#include "inspect/inject/marks.h"
+#include "inspect/inject/words.h"
 
-#define LONG_WORD      20  /* may be encoded text */
-#define SPACED_RUN     7   /* single letters in a row */
-#define SPACED_GAP     10u /* the next one, with marks before it, has to start within */
-#define SENTENCE_WORDS 100
-#define SENTENCE_BYTES 24 /* most texts have fewer sentences */
-#define BIT(class)     ((uint64_t)1 << (class))
-#define LEET_CLASSES   (BIT(LEX_OVERRIDE) | BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_SECRET))
-#define ACTIONS                                                                               \
-	(BIT(LEX_EXFIL) | BIT(LEX_DESTROY) | BIT(LEX_EXEC) | BIT(LEX_REVEAL) | BIT(LEX_SAY) | \
-		BIT(LEX_PAY) | BIT(LEX_ACT) | BIT(LEX_OVERRIDE) | BIT(LEX_OBEY) | BIT(LEX_TELL))
-
-/* Behind these a clause may start. */
-#define JOINS (BIT(LEX_JOIN) | BIT(LEX_PLEASE) | BIT(LEX_SEQ) | BIT(LEX_MODAL))
+#define LEET_CLASSES (BIT(LEX_OVERRIDE) | BIT(LEX_INSTR) | BIT(LEX_PRIOR) | BIT(LEX_SECRET))
+#define STARTS       BIT(LEX_STARTS)
+_Static_assert(LEX_STARTS == 63, "it is taken for the sign");
 
 /*
  * The table is a perfect hash: a word has one place, which holds it or not. What is left of the
  * product tells its word from all others, see tools/gen-lexicon.py.
  */
-static inline uint64_t look_up(uint32_t hash)
+static inline uint32_t entry_of(uint32_t hash)
 {
 	uint32_t x = (hash ^ lexicon_shift[hash >> LEX_BUCKET]) * LEX_FACTOR;
 	uint32_t entry = lexicon[x >> LEX_SLOT];
 
-	return lexicon_classes[entry & LEX_CLASSES &
-			       -(uint32_t)(entry >> LEX_TAG == (x & LEX_REST))];
+	return entry & LEX_CLASSES & -(uint32_t)(entry >> LEX_TAG == (x & LEX_REST));
 }
 
-/* The same without a look at the table when it does not matter. */
-static inline uint64_t look_up_if(uint32_t hash, bool matters)
+static inline uint64_t look_up(uint32_t hash)
 {
-	uint32_t yes = -(uint32_t)matters;
-	uint32_t x = (hash ^ lexicon_shift[(hash & yes) >> LEX_BUCKET]) * LEX_FACTOR & yes;
-	uint32_t entry = lexicon[x >> LEX_SLOT];
+	return lexicon_classes[entry_of(hash)];
+}
 
-	return lexicon_classes[entry & LEX_CLASSES & yes &
-			       -(uint32_t)(entry >> LEX_TAG == (x & LEX_REST))];
+/* Whether a phrase may begin with two words that have this hash together. */
+static inline bool is_pair(uint32_t hash)
+{
+	return lexicon_pairs[hash >> LEX_PAIR >> 6] >> (hash >> LEX_PAIR & 63) & 1;
 }
 
 uint64_t inject_lexicon(uint32_t hash)
@@ -58,19 +47,19 @@ uint64_t inject_lexicon(uint32_t hash)
 	return look_up(hash);
 }
 
-/* Words of the sentence so far, as far as the next one needs them. */
-struct context {
-	uint32_t before, before2; /* hashes of the last word and of the last two */
-	uint64_t last, two;       /* classes of the last word alone and of the last two */
-	bool clause;              /* the next one starts one */
-	bool odd;                 /* the word before has other classes than it was found with */
-};
-
 static inline uint64_t hash_step(uint64_t h, uint64_t x)
 {
 	x |= (x & 0x4040404040404040u) >> 1;
 	h = (h ^ x) * 0x9e3779b97f4a7c15u;
 	return h ^ h >> 32;
+}
+
+/* inject_hash() of a word of up to eight letters, with what stands behind it in x. */
+static inline uint32_t short_hash(uint64_t x, size_t n)
+{
+	uint64_t h = hash_step(n, x & ~(uint64_t)0 >> ((64 - 8 * n) & 63));
+
+	return (uint32_t)(h ^ h >> 15);
 }
 
 /* inject_hash() with no branch for most words. Reads sixteen bytes. */
@@ -116,7 +105,7 @@ static uint64_t leet(const char *p, size_t n)
 		inside |= to && i + 1 < n && !(inject_kind[(unsigned char)p[i + 1]] & C_DIGIT);
 		plain[i] = (char)(to ? to : p[i]);
 	}
-	c = inside ? look_up(hash_of(plain, n)) & ~BIT(LEX_STARTS) : 0;
+	c = inside ? look_up(hash_of(plain, n)) & ~STARTS : 0;
 	return c ? (c & LEET_CLASSES && n > 4 ? c : 0) | BIT(LEX_LEET) : 0;
 }
 
@@ -154,7 +143,7 @@ static bool is_domain(const char *dot, size_t n, bool more)
 	static const uint8_t sure_first[] = {0, 0, 0, 0, 18, 27, 32, 32, 32},
 			     odd_first[] = {0, 0, 0, 0, 11, 15, 20, 25, 26};
 
-	if (n > 7)
+	if (n < 3 || n > 7)
 		return false;
 	return ends_like(sure, sure_first, dot, n) || (more && ends_like(odd, odd_first, dot, n));
 }
@@ -208,28 +197,14 @@ static inline uint64_t shape_classes(
 	return c;
 }
 
-/* Classes of a word that has `own` by itself and `two` with the one before, with those of the
- * phrases of three that end with it. */
-static inline __attribute__((always_inline)) uint64_t classify_known(
-	struct context *x, uint32_t hash, uint64_t own, uint64_t two)
+uint64_t inject_classify(struct inject_context *x, uint32_t hash, uint64_t own)
 {
-	uint64_t all = own | two;
+	uint32_t joined = inject_hash_join(x->before, hash);
+	uint64_t two = 0;
 
-	if (__builtin_expect((x->two & BIT(LEX_STARTS)) != 0, 0))
-		all |= look_up(inject_hash_join(x->before2, hash));
-	x->before2 = inject_hash_join(x->before, hash);
-	x->before = hash;
-	x->last = own;
-	x->two = two;
-	return all & ~BIT(LEX_STARTS);
-}
-
-/* Classes of a word that has `own` by itself, with those of the phrases that end with it. */
-static inline uint64_t classify(struct context *x, uint32_t hash, uint64_t own)
-{
-	uint64_t two = look_up_if(inject_hash_join(x->before, hash), x->last >> LEX_STARTS & 1);
-
-	return classify_known(x, hash, own | look_up(hash), two);
+	if (((x->last & STARTS) != 0) & is_pair(joined))
+		two = look_up(joined);
+	return inject_classify_known(x, hash, own, two);
 }
 
 /* +49 170 555…: digits behind a plus that is not part of a sum. */
@@ -242,8 +217,9 @@ static bool is_phone(const char *text, size_t start, size_t end, size_t len)
 					   (inject_kind[(unsigned char)text[end + 2]] & C_DIGIT));
 }
 
-/* Any word in a text of `len` bytes. The possessive is left out of its hash. */
-static void any_word(const char *text, size_t len, struct context *x, struct inject_word *w)
+/* The possessive is left out of its hash. */
+void inject_any_word(
+	const char *text, size_t len, struct inject_context *x, struct inject_word *w, uint64_t own)
 {
 	const char *p = text + w->start, *q = text + w->end, *end = text + len;
 	size_t n = w->end - w->start;
@@ -251,9 +227,10 @@ static void any_word(const char *text, size_t len, struct context *x, struct inj
 	unsigned first = inject_kind[(unsigned char)*p], flags = inject_kinds(p + 1, n - 1);
 	unsigned all = first | flags;
 
-	w->hash = hash_of(p, n);
-	if (flags & C_QUOTE && q[-1] == 's' && q[-2] == '\'' && !look_up(w->hash))
+	if (flags & C_QUOTE && q[-1] == 's' && q[-2] == '\'' && !own) {
 		w->hash = hash_of(p, n - 2);
+		own = look_up(w->hash);
+	}
 	w->classes = *q == '(' && q < end && (all & C_LOWER) ? BIT(LEX_IDENT) : 0;
 	w->clause = x->clause;
 	w->upper = (all & (C_UPPER | C_LOWER)) == C_UPPER && n > 1;
@@ -264,7 +241,7 @@ static void any_word(const char *text, size_t len, struct context *x, struct inj
 		w->classes |= shape_classes(p, n, end, all, w->start && p[-1] == '-');
 	if (all == C_DIGIT && is_phone(text, w->start, w->end, len))
 		w->classes |= BIT(LEX_TARGET);
-	w->classes = classify(x, w->hash, w->classes);
+	w->classes = inject_classify(x, w->hash, w->classes | own);
 }
 
 /* Where the word that starts at `at` ends, in a text of `len` bytes. NUL is no word. */
@@ -297,122 +274,88 @@ static inline bool word_starts(const char *text, size_t at, size_t len)
 	       (!at || !(inject_kind[(unsigned char)text[at - 1]] & C_STARTS));
 }
 
-/* A word, with what can be told of it before it is known which sentence it is in. */
-struct found {
-	uint32_t start, end;
-	uint32_t hash;
-	uint32_t marks;    /* M_* */
-	uint64_t own, two; /* classes of it alone, and together with the word before */
-};
-#define M_BEGINS (1u << 0) /* a sentence ended before it */
-#define M_ODD    (1u << 1)
-#define M_CLAUSE (1u << 2) /* of a word that has begun in blocks before */
-#define M_LONG   (1u << 3) /* may be several letters, or encoded text */
-#define M_SPACED (1u << 4) /* a run of single letters ended before it */
-
-/* Single letters one after the other. */
-struct run {
-	uint32_t start, reach; /* where it is over */
-	uint32_t n;
-};
-#define RUNS_MAX (32 * INJECT_BLOCKS / SPACED_RUN + 2)
-
-/*
- * Words are looked up some blocks at a time and then put into sentences: the first has no branch
- * that depends on what stands there, so it is not held up by the guesses of the second.
- */
-struct finder {
-	struct inject_marks m;
-	uint32_t edges[64 * INJECT_BLOCKS + 1];
-	struct found v[32 * INJECT_BLOCKS + 1];
-	size_t n;
-	uint16_t phrases[32 * INJECT_BLOCKS + 2]; /* words behind one that may start a phrase */
-	struct run run, runs[RUNS_MAX];           /* the last one, and those before M_SPACED */
-	size_t taken;                             /* of `runs` */
-	uint32_t shorts;                          /* words that may be of a run, up to here */
-	struct found last;                        /* of the blocks before */
-	bool inside;    /* a word has begun in blocks before, at edges[0] */
-	uint32_t marks; /* of it */
-};
-
-static inline uint32_t bit(uint64_t bits, uint32_t at)
+static inline void set_bit(struct inject_bits *b, size_t i, bool yes)
 {
-	return (uint32_t)(bits >> at % 64) & 1;
+	b->v[i / 64] |= (uint64_t)yes << i % 64;
 }
 
-/* The edges in these blocks, that of a word that has begun before them first. Returns how many. */
-static inline __attribute__((always_inline)) size_t find_edges(struct finder *f)
+/* So many more of them as the word count says go to bit `at` on. */
+static inline void add_bits(struct inject_bits *b, size_t at, uint64_t bits)
 {
-	size_t n = f->inside;
-
-	for (size_t i = 0; i < f->m.n; i++) {
-		uint32_t at = (uint32_t)(64 * (f->m.first + i));
-
-		for (uint64_t left = f->m.v[i].edge; left; left &= left - 1)
-			f->edges[n++] = at + (uint32_t)__builtin_ctzll(left);
-	}
-	return n;
+	b->v[at / 64] |= bits << at % 64;
+	b->v[at / 64 + 1] |= bits >> 1 >> (63 - at % 64);
 }
 
 /* Goes on with the run at a word of n letters. Returns whether there was one that is over. */
-static bool run_on(struct run *r, const char *text, uint32_t start, uint32_t n)
+static bool run_on(struct inject_run *r, const char *text, uint32_t start, uint32_t n)
 {
 	bool single = n == 1 || (n == 2 && r->n > 0 && text[start] == '_');
 	bool goes_on = single && start < r->reach;
-	bool over = r->n >= SPACED_RUN && !goes_on;
+	bool over = r->n >= INJECT_SPACED_RUN && !goes_on;
 
 	r->n = (goes_on ? r->n : 0) + single;
 	r->start = goes_on ? r->start : start;
-	r->reach = single ? start + n + SPACED_GAP : 0;
+	r->reach = single ? start + n + INJECT_SPACED_GAP : 0;
 	return over;
+}
+
+/* The first word that may be of a run, or f->n. */
+static size_t first_of_runs(const struct inject_finder *f)
+{
+	size_t i = 0;
+
+	if (f->runs_before || f->run.n >= INJECT_SPACED_RUN)
+		return 0;
+	for (size_t k = 0; k < f->m.n && !(f->m.runs >> k & 1); k++)
+		i += f->m.v[k].ends;
+	/* the last one of it may stand in that block */
+	return f->m.runs ? (i > INJECT_SPACED_RUN ? i - INJECT_SPACED_RUN : 0) : f->n;
 }
 
 /*
  * Runs of single letters. Nearly all text has none: then only the words behind the last longer one
  * matter, for a run that may have begun there.
  */
-static void find_runs(struct finder *f, const struct inject_text *t, bool any)
+static void find_runs(struct inject_finder *f, const struct inject_text *t)
 {
-	size_t runs = 0, i = 0;
+	size_t runs = 0, i = first_of_runs(f);
 
-	f->taken = 0;
-	if (!any && f->shorts < f->n) {
-		f->run = (struct run){0};
-		i = f->n - f->shorts;
-	}
+	i = i < f->n ? i : f->n;
+	f->runs_before = f->m.runs != 0;
+	while (i && f->m.edges[2 * i - 1] - f->m.edges[2 * i - 2] <= 2)
+		i--;
+	if (i)
+		f->run = (struct inject_run){0};
 	for (; i < f->n; i++) {
-		struct found *w = &f->v[i];
-		struct run before = f->run;
+		struct inject_run before = f->run;
+		uint32_t start = f->m.edges[2 * i];
 
-		if (!run_on(&f->run, t->text, w->start, w->end - w->start))
+		if (!run_on(&f->run, t->text, start, f->m.edges[2 * i + 1] - start))
 			continue;
 		f->runs[runs++] = before;
-		w->marks |= M_SPACED;
+		set_bit(&f->spaced, i, true);
 	}
 }
 
-/* What words are with the one before them, where that can be anything. */
-static inline __attribute__((always_inline)) void find_phrases(struct finder *f, size_t n)
+/* Long ones, which are few: the first n of `some`. */
+static void find_long(struct inject_finder *f, const struct inject_text *t, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
-		size_t i = f->phrases[k];
-		uint32_t before = i ? f->v[i - 1].hash : f->last.hash;
+		size_t i = f->some[k], len = f->m.edges[2 * i + 1] - f->m.edges[2 * i];
+		const char *p = t->text + f->m.edges[2 * i];
+		bool dotted = (p[1] == '.' || p[1] == '_') && p[3] == p[1];
 
-		f->v[i].two = look_up(inject_hash_join(before, f->v[i].hash));
+		f->hash[i] = hash_of(p, len);
+		set_bit(&f->far, i,
+			len >= INJECT_LONG_WORD || (dotted && len >= 2 * INJECT_SPACED_RUN - 1));
 	}
 }
 
-/* Mark the words that have one of `bits` at their edge in block i, whose first one is edge `at`. */
-static inline __attribute__((always_inline)) void mark_words(
-	struct finder *f, size_t i, size_t at, uint64_t bits, uint32_t mark)
+/* What word i is together with the one before, by their hash. */
+static void find_phrase(struct inject_finder *f, size_t i, uint32_t joined)
 {
-	uint64_t edges = f->m.v[i].edge;
-
-	for (bits &= edges; bits; bits &= bits - 1) {
-		uint64_t before = edges & (bits ^ (bits - 1)) >> 1;
-
-		f->v[(at + (size_t)__builtin_popcountll(before)) / 2].marks |= mark;
-	}
+	f->two[i] = (uint16_t)entry_of(joined);
+	set_bit(&f->phrase, i, f->two[i] != 0);
 }
 
 /*
@@ -420,66 +363,104 @@ static inline __attribute__((always_inline)) void mark_words(
  * short loop is ahead by many words meanwhile.
  */
 static inline __attribute__((always_inline)) void find_words(
-	struct finder *f, const struct inject_text *t)
+	struct inject_finder *f, const struct inject_text *t)
 {
-	uint64_t starts = f->last.own >> LEX_STARTS;
-	uint32_t shorts = f->shorts, most = 0;
-	size_t phrases = 0, at = f->inside;
+	uint32_t joined;
+	size_t n = 0;
 
 	for (size_t i = 0; i < f->n; i++) {
-		uint32_t start = f->edges[2 * i], end = f->edges[2 * i + 1], n = end - start;
-		uint32_t single;
+		uint32_t start = f->m.edges[2 * i], len = f->m.edges[2 * i + 1] - start;
+		uint64_t x;
 
-		f->v[i].start = start;
-		f->v[i].end = end;
-		f->v[i].hash = hash_of(t->text + start, n);
-		f->v[i].marks = (n >= 2 * SPACED_RUN - 1) * M_LONG;
-		single = (n == 1) | ((n == 2) & (t->text[start] == '_'));
-		shorts = (shorts + 1) & -single;
-		most = shorts > most ? shorts : most;
+		memcpy(&x, t->text + start, 8);
+		f->hash[i] = short_hash(htole64(x), len);
+		f->some[n] = (uint16_t)i;
+		n += len > 8;
 	}
-	f->shorts = shorts;
+	find_long(f, t, n);
+	n = 0;
 	for (size_t i = 0; i < f->n; i++) {
-		f->phrases[phrases] = (uint16_t)i;
-		phrases += starts;
-		f->v[i].own = look_up(f->v[i].hash);
-		f->v[i].two = 0;
-		starts = f->v[i].own >> LEX_STARTS;
+		f->own[i] = (uint16_t)entry_of(f->hash[i]);
+		f->some[n] = (uint16_t)i;
+		n += f->own[i] != 0;
 	}
-	find_phrases(f, phrases);
-	for (size_t i = 0; i < f->m.n; i++) {
-		mark_words(f, i, at, f->m.v[i].begins, M_BEGINS);
-		mark_words(f, i, at, f->m.v[i].odd, M_ODD);
-		at += (size_t)__builtin_popcountll(f->m.v[i].edge);
+	f->hash[f->n] = 0;
+	joined = inject_hash_join(f->last_hash, f->hash[0]);
+	if (f->last_starts && is_pair(joined))
+		find_phrase(f, 0, joined);
+	for (size_t k = 0; k < n; k++) {
+		size_t i = f->some[k];
+		uint64_t c = lexicon_classes[f->own[i]];
+
+		set_bit(&f->look, i, c << 1 != 0);
+		joined = inject_hash_join(f->hash[i], f->hash[i + 1]);
+		if (__builtin_expect(((c & STARTS) != 0) & is_pair(joined), 0))
+			find_phrase(f, i + 1, joined);
 	}
-	find_runs(f, t, most >= SPACED_RUN || f->run.n >= SPACED_RUN);
+}
+
+/* Those next to the ones in b, `before` of them in front. */
+static inline void add_around(struct inject_bits *to, const struct inject_bits *b, unsigned before)
+{
+	const size_t last = sizeof(b->v) / sizeof(b->v[0]) - 1;
+
+	for (size_t i = 0; i <= last; i++) {
+		uint64_t next = i < last ? b->v[i + 1] : 0;
+
+		to->v[i] |= b->v[i] | b->v[i] << 1 | (i ? b->v[i - 1] >> 63 : 0);
+		for (unsigned k = 1; k <= before; k++)
+			to->v[i] |= b->v[i] >> k | next << (64 - k);
+	}
+}
+
+/*
+ * Which words have to be looked at one by one. What an odd word or one that ends a phrase is
+ * depends on those before it, and what follows depends on it; of blocks to come it is not known
+ * whether they begin with one.
+ */
+static void find_telling(struct inject_finder *f)
+{
+	for (size_t i = 0; i < sizeof(f->look.v) / sizeof(f->look.v[0]); i++)
+		f->look.v[i] |= f->begins.v[i] | f->spaced.v[i] | f->far.v[i];
+	add_around(&f->look, &f->odd, 2);
+	add_around(&f->look, &f->phrase, 1);
+	set_bit(&f->look, 0, true);
+	for (size_t i = f->n > 2 ? f->n - 2 : 0; i < f->n; i++)
+		set_bit(&f->look, i, true);
+	/* what has only begun is of the next blocks */
+	f->look.v[f->n / 64] &= ((uint64_t)1 << f->n % 64) - 1;
+	for (size_t i = f->n / 64 + 1; i < sizeof(f->look.v) / sizeof(f->look.v[0]); i++)
+		f->look.v[i] = 0;
 }
 
 static inline __attribute__((always_inline)) void find_some(
-	struct finder *f, const struct inject_text *t)
+	struct inject_finder *f, const struct inject_text *t)
 {
-	size_t edges = find_edges(f);
+	size_t begin = f->m.begun, end = 0;
 
-	f->n = edges / 2;
+	f->n = f->m.n_edges / 2;
+	memset(f->two, 0, (f->n + 1) * sizeof(f->two[0]));
+	f->begins = f->odd = f->spaced = f->far = f->phrase = f->look = (struct inject_bits){0};
 	find_words(f, t);
-	if (f->inside && f->n)
-		f->v[0].marks = (f->v[0].marks & (M_ODD | M_LONG | M_SPACED)) | f->marks;
-	if (edges % 2 && (f->n || !f->inside)) {
-		uint32_t at = f->edges[0] = f->edges[edges - 1];
-		const struct inject_mark *m = &f->m.v[at / 64 - f->m.first];
-
-		f->marks = bit(m->begins, at) * M_BEGINS | bit(m->clause, at) * M_CLAUSE;
+	for (size_t i = 0; i < f->m.n; i++) {
+		add_bits(&f->begins, begin, f->m.v[i].begin_words);
+		add_bits(&f->odd, end, f->m.v[i].odd_words);
+		begin += f->m.v[i].starts;
+		end += f->m.v[i].ends;
 	}
-	f->inside = edges % 2;
+	if (f->m.begun)
+		set_bit(&f->begins, 0, f->begun_begins);
+	find_runs(f, t);
+	find_telling(f);
 }
 
-static void find_any(struct finder *f, const struct inject_text *t)
+static void find_any(struct inject_finder *f, const struct inject_text *t)
 {
 	find_some(f, t);
 }
 
 #ifdef INJECT_AVX2
-INJECT_AVX2 static void find_fast(struct finder *f, const struct inject_text *t)
+INJECT_AVX2 static void find_fast(struct inject_finder *f, const struct inject_text *t)
 {
 	find_some(f, t);
 }
@@ -487,290 +468,89 @@ INJECT_AVX2 static void find_fast(struct finder *f, const struct inject_text *t)
 #define find_fast find_any
 #endif
 
-static void find_begin(struct finder *f, const struct inject_text *t)
+void inject_find_begin(struct inject_finder *f, const struct inject_text *t)
 {
-	inject_marks_begin(&f->m, t);
+	inject_marks_begin(&f->m, t, inject_marks_machine());
+	f->classes = lexicon_classes;
 	f->n = 0;
-	f->inside = false;
-	f->last = (struct found){0};
-	f->run = (struct run){0};
-	f->shorts = 0;
+	f->run = (struct inject_run){0};
+	f->last_starts = f->runs_before = false;
 }
 
-/* The words that end in the next blocks. False at the end of the text. */
-static bool find_next(struct finder *f, const struct inject_text *t)
+/* What the next words need of these. */
+static void carry_over(struct inject_finder *f)
 {
-	if (f->n)
-		f->last = f->v[f->n - 1];
+	if (f->n) {
+		f->last_hash = f->hash[f->n - 1];
+		f->last_starts = lexicon_classes[f->own[f->n - 1]] & STARTS;
+	}
+	if (f->m.n_edges % 2 && (f->n || !f->m.begun)) {
+		uint32_t at = f->m.edges[f->m.n_edges - 1];
+		const struct inject_mark *m = &f->m.v[at / 64 - f->m.first];
+
+		f->begun_begins = m->begins >> at % 64 & 1;
+		f->begun_clause = m->clause >> at % 64 & 1;
+	}
+}
+
+bool inject_find_next(struct inject_finder *f, const struct inject_text *t)
+{
+	carry_over(f);
 	if (!inject_marks_next(&f->m))
 		return false;
-	if (f->m.fast)
+	if (f->m.machine >= INJECT_HAS_AVX2)
 		find_fast(f, t);
 	else
 		find_any(f, t);
 	return true;
 }
-static inline bool starts_clause(const struct finder *f, const struct found *w)
+
+#ifdef __SSE2__
+/* 0xff for letters of ours. */
+static inline __m128i letters_of(__m128i v)
 {
-	if (w->start / 64 < f->m.first)
-		return w->marks & M_CLAUSE;
-	return bit(f->m.v[w->start / 64 - f->m.first].clause, w->start);
+	__m128i t = _mm_sub_epi8(_mm_or_si128(v, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
+
+	return _mm_cmpeq_epi8(_mm_min_epu8(t, _mm_set1_epi8('z' - 'a')), t);
 }
 
-/* The pass over one text. */
-struct split {
-	struct bawn_arena *a;
-	struct inject_sentences *out;
-	struct inject_sentence s;
-	struct {
-		uint8_t n_turned, n_reversed, n_leet;
-	} before;       /* of the last sentence */
-	uint32_t stop;  /* behind the first stop behind the last word, 0 if there was none so far */
-	size_t tallied; /* up to here what is marked at the ends of words was counted */
-	bool fresh;     /* the next word begins a sentence */
-	int failed;
-};
-
-/* Words of these are counted. */
-#define COUNTED                                                                            \
-	(BIT(LEX_ABOUT) | BIT(LEX_DEV) | BIT(LEX_YOU) | BIT(LEX_AGENT) | BIT(LEX_TURNED) | \
-		BIT(LEX_REVERSED) | BIT(LEX_LEET))
-
-/* A word with these classes, `own` without those of a phrase. */
-static inline __attribute__((always_inline)) void count(struct split *p, const struct finder *f,
-	const struct found *w, uint64_t classes, const struct context *x)
+/*
+ * Most words are of small letters, perhaps behind a capital, and less than sixteen: one look at
+ * them tells all that inject_any_word() would. False when it is another word.
+ */
+static bool plain_word(
+	const char *text, size_t len, struct inject_context *x, struct inject_word *w)
 {
-	uint64_t own = x->last;
-	struct inject_sentence *s = &p->s;
+	const char *p = text + w->start, *q;
+	__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+	unsigned word = (unsigned)_mm_movemask_epi8(letters_of(v));
+	unsigned n = (unsigned)__builtin_ctz(~word);
+	/* of letters, small ones have this bit */
+	unsigned small = (unsigned)_mm_movemask_epi8(_mm_slli_epi16(v, 2));
 
-	s->n_words++;
-	s->classes |= classes;
-	if (__builtin_expect(!(classes & (COUNTED | ACTIONS)), 1))
-		return;
-	s->command |= (classes & ACTIONS) && s->n_words <= 4 && (x->clause || starts_clause(f, w));
-	p->out->about += classes >> LEX_ABOUT & 1;
-	p->out->dev += classes >> LEX_DEV & 1;
-	p->out->you += own >> LEX_YOU & 1;
-	p->out->agent += own >> LEX_AGENT & 1;
-	s->n_turned = (uint8_t)(s->n_turned + (classes >> LEX_TURNED & 1));
-	s->n_reversed = (uint8_t)(s->n_reversed + (classes >> LEX_REVERSED & 1));
-	s->n_leet = (uint8_t)(s->n_leet + (classes >> LEX_LEET & 1));
+	q = p + n;
+	if (!n || n == 16 || n >= len - w->start || inject_kind[(unsigned char)*q] ||
+		~small & ((1u << n) - 2))
+		return false;
+	w->end = w->start + n;
+	w->hash = hash_of(p, n);
+	w->clause = x->clause;
+	w->upper = w->foreign = false;
+	w->title = !(small & 1);
+	w->classes = *q == '(' && (n > 1 || small & 1) ? BIT(LEX_IDENT) : 0;
+	if (len - w->end > 3 && !memcmp(q, "://", 3))
+		w->classes |= BIT(LEX_TARGET);
+	w->classes = inject_classify(x, w->hash, w->classes | look_up(w->hash));
+	return true;
 }
-
-static void hint(struct split *p, uint32_t start, uint32_t end, enum inject_hint_kind k)
-{
-	struct inject_hint *h;
-
-	if (p->out->n_hints >= INJECT_HINTS_MAX)
-		return;
-	h = bawn_grow(p->a, &p->out->hints, &p->out->n_hints, &p->out->cap_hints);
-	if (!h)
-		p->failed = -ENOMEM;
-	else
-		*h = (struct inject_hint){start, end, k};
-}
-
-static void hint_run(struct split *p, const struct run *r)
-{
-	if (r->n >= SPACED_RUN)
-		hint(p, r->start, r->reach - SPACED_GAP, HINT_SPACED);
-}
-
-/* There may be encoded text at a word, or before it. */
-static void hints(struct split *p, struct finder *f, const char *text, const struct found *w)
-{
-	const char *c = text + w->start;
-
-	if (w->marks & M_SPACED)
-		hint_run(p, &f->runs[f->taken++]);
-	if (!(w->marks & M_LONG))
-		return;
-	if ((c[1] == '.' || c[1] == '_') && c[3] == c[1])
-		hint(p, w->start, w->end, HINT_SPACED);
-	else if (w->end - w->start >= LONG_WORD)
-		hint(p, w->start, w->end, HINT_LONG);
-}
-
-static void add(struct split *p)
-{
-	struct inject_sentence *s = &p->s, *v;
-
-	if (s->n_words) {
-		v = bawn_grow(p->a, &p->out->v, &p->out->n, &p->out->cap);
-		if (!v) {
-			p->failed = -ENOMEM;
-			return;
-		}
-		*v = *s;
-		p->out->words += s->n_words;
-		p->out->commands += s->command;
-		p->out->bullets += s->bullet;
-		if (s->n_turned && s->n_turned + p->before.n_turned > 1)
-			hint(p, s->start, s->end, HINT_TURNED);
-		if (s->n_reversed && s->n_reversed + p->before.n_reversed > 1) {
-			hint(p, s->start, s->end, HINT_REVERSED);
-			hint(p, s->start, s->end, HINT_REVERSED_WORDS);
-		}
-		if (s->n_leet && s->n_leet + p->before.n_leet > 1)
-			hint(p, s->start, s->end, HINT_LEET);
-		p->before.n_turned = s->n_turned;
-		p->before.n_reversed = s->n_reversed;
-		p->before.n_leet = s->n_leet;
-	}
-	*s = (struct inject_sentence){0};
-}
-
-/* Behind the first stop in these blocks from `at` on, 0 if there is none. */
-static uint32_t first_stop(const struct inject_marks *m, size_t at)
-{
-	uint64_t bits = ~(uint64_t)0;
-	size_t i = 0;
-
-	if (at / 64 >= m->first) {
-		i = at / 64 - m->first;
-		bits <<= at % 64;
-	}
-	for (; i < m->n; i++, bits = ~(uint64_t)0) {
-		bits &= m->v[i].stop;
-		if (bits)
-			return (uint32_t)(64 * (m->first + i)) + (uint32_t)__builtin_ctzll(bits) +
-			       1;
-	}
-	return 0;
-}
-
-/* What the words are by their letters that ended in [p->tallied, to). */
-static inline void tally(struct split *p, const struct inject_marks *m, size_t to)
-{
-	size_t from = p->tallied > 64 * m->first ? p->tallied : 64 * m->first;
-	struct inject_sentence *s = &p->s;
-	uint64_t ident = 0, foreign = 0;
-
-	for (; from < to; from = (from / 64 + 1) * 64) {
-		const struct inject_mark *b = &m->v[from / 64 - m->first];
-		uint64_t bits = ~(uint64_t)0 << from % 64;
-
-		if (to / 64 == from / 64)
-			bits &= ~(~(uint64_t)0 << to % 64);
-		ident |= b->ident & bits;
-		foreign |= b->foreign & bits;
-		for (uint64_t upper = b->upper & bits; upper; upper &= upper - 1)
-			s->n_upper++;
-	}
-	s->classes |= ident ? BIT(LEX_IDENT) : 0;
-	s->foreign |= foreign != 0;
-	p->tallied = to;
-}
-
-/* The sentence ends with the first stop behind its last word, if there is one. */
-static void end_sentence(struct split *p, const struct inject_marks *m)
-{
-	if (p->s.n_words) {
-		tally(p, m, (size_t)p->s.end + 1);
-		if (!p->stop)
-			p->stop = first_stop(m, p->s.end);
-		if (p->stop)
-			p->s.end = p->stop;
-	}
-	p->stop = 0;
-	add(p);
-}
-
-static void begin_sentence(struct split *p, const struct inject_text *t, size_t start)
-{
-	p->s.start = (uint32_t)start;
-	p->s.bullet = start > 1 && strchr("-*+|", t->text[start - 2]);
-	p->tallied = start + 1;
-}
-
-/* All that is to be done at the end of these blocks, which come no more. */
-static void leave_blocks(struct split *p, const struct inject_marks *m)
-{
-	if (!p->s.n_words)
-		return;
-	tally(p, m, 64 * (m->first + m->n));
-	if (!p->stop)
-		p->stop = first_stop(m, p->s.end);
-}
-
-/* One whose letters say more than its marks. */
-static uint64_t odd_word(const struct inject_text *t, struct context *x, const struct found *f)
-{
-	struct inject_word w = {.start = f->start, .end = f->end};
-
-	any_word(t->text, t->len, x, &w);
-	x->odd = true;
-	return w.classes;
-}
-
-static inline __attribute__((always_inline)) void one_word(struct split *p, struct finder *f,
-	const struct inject_text *t, struct context *x, const struct found *w)
-{
-	uint64_t classes;
-
-	if (__builtin_expect(w->marks & M_ODD, 0)) {
-		classes = odd_word(t, x, w);
-	} else if (__builtin_expect(x->odd, 0)) {
-		/* what it is with that before it was not known */
-		x->odd = false;
-		classes = classify(x, w->hash, w->own);
-	} else {
-		classes = classify_known(x, w->hash, w->own, w->two);
-	}
-	count(p, f, w, classes, x);
-	x->clause = x->last & JOINS;
-	if (__builtin_expect(w->marks & (M_LONG | M_SPACED), 0))
-		hints(p, f, t->text, w);
-	p->s.end = w->end;
-}
-
-static void some_words(
-	struct split *p, struct finder *f, const struct inject_text *t, struct context *x)
-{
-	struct found *end = f->v + f->n;
-
-	for (struct found *w = f->v; w < end; w++) {
-		if ((w->marks & M_BEGINS) | p->fresh) {
-			end_sentence(p, &f->m);
-			begin_sentence(p, t, w->start);
-			/* no phrase goes over from the sentence before */
-			*x = (struct context){.clause = true};
-			w->two = 0;
-			p->fresh = false;
-		}
-		one_word(p, f, t, x, w);
-		if (__builtin_expect(p->s.n_words == SENTENCE_WORDS, 0)) {
-			tally(p, &f->m, (size_t)p->s.end + 1);
-			add(p);
-			p->fresh = true;
-		}
-	}
-}
-
-int inject_split(struct bawn_arena *a, const struct inject_text *t, struct inject_sentences *out)
-{
-	INJECT_RAW struct finder f;
-	struct split p = {.a = a, .out = out, .fresh = true};
-	struct context x = {.clause = true};
-
-	*out = (struct inject_sentences){.cap = t->len / SENTENCE_BYTES + 8};
-	out->v = bawn_new(a, struct inject_sentence, out->cap);
-	if (!out->v)
-		return -ENOMEM;
-	find_begin(&f, t);
-	while (!p.failed && find_next(&f, t)) {
-		some_words(&p, &f, t, &x);
-		leave_blocks(&p, &f.m);
-	}
-	hint_run(&p, &f.run);
-	end_sentence(&p, &f.m);
-	return p.failed;
-}
+#else
+#define plain_word(text, len, x, w) false
+#endif
 
 size_t inject_words(const char *text, const struct inject_sentence *s,
 	struct inject_word words[static INJECT_WORDS_MAX])
 {
-	struct context x = {.clause = true};
+	struct inject_context x = {.clause = true};
 	size_t n = 0;
 
 	for (size_t i = s->start; i < s->end && n < INJECT_WORDS_MAX;) {
@@ -778,10 +558,13 @@ size_t inject_words(const char *text, const struct inject_sentence *s,
 			struct inject_word *w = &words[n++];
 
 			w->start = (uint32_t)i;
-			i = word_end(text, i, s->end);
-			w->end = (uint32_t)i;
-			any_word(text, s->end, &x, w);
-			x.clause = x.last & JOINS;
+			if (!plain_word(text, s->end, &x, w)) {
+				w->end = (uint32_t)word_end(text, i, s->end);
+				w->hash = hash_of(text + i, w->end - i);
+				inject_any_word(text, s->end, &x, w, look_up(w->hash));
+			}
+			i = w->end;
+			x.clause = x.last & INJECT_JOINS;
 			continue;
 		}
 		x.clause |= inject_clause[(unsigned char)text[i]];
