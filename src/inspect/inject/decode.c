@@ -231,11 +231,22 @@ static bool spells(const char *p, size_t n)
 	return false;
 }
 
+/* What stands between the letters, wherever in the line they begin. */
+static char separator(const char *p, size_t n)
+{
+	for (size_t i = 0; i + 3 < n; i++)
+		if (isalpha((unsigned char)p[i]) && !isalnum((unsigned char)p[i + 1]) &&
+			isalpha((unsigned char)p[i + 2]) && p[i + 3] == p[i + 1] &&
+			(!i || !isalnum((unsigned char)p[i - 1])))
+			return p[i + 1];
+	return ' ';
+}
+
 /* Letters with a space between them; a longer gap is one between words. Or with a dot, within
  * words. */
 static size_t unspace(const char *p, size_t n, char *out)
 {
-	char sep = (char)(n > 1 ? p[1] : ' ');
+	char sep = separator(p, n);
 	size_t o = 0, gap = 0;
 
 	for (size_t i = 0; i < n; i++) {
