@@ -32,7 +32,7 @@ DEEP = MIX + 2 * 864 + 2 * 64  # features from here on are pairs of meanings and
 COUNT = DEEP + 2304 + 4096
 HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 12, 2, 14, 1024, 0.004, 4e-3, 0.1, (1, 2)  # units of each of the nets
 DOUBT_MOST, TALK, SAYS, SAYS_FROM, SAYS_MEANT = -6.0, 6.0, 2.5, 2.0, 0.7  # as in score.c
-GATE_LOSS = 0.012  # of the sentences that matter
+GATE_LOSS, GATE_STEPS = 0.015, 1500  # what is lost of the sentences that matter; steps of the fit
 HELD = -1e3  # the score of what is not scored
 ABOUT_AGAINST = 4.0  # how much a sentence of our own texts about attacks counts
 AGENT_AGAINST = 3.0  # a sentence of a real file for agents: they are few, too
@@ -64,7 +64,7 @@ STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
 AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules", "skill-file", "cursor-rules")  # kinds of our own harmless texts that stand in files for agents
-BUDGET = {"file": 0.009, "natural": 0.009, "agent_doc": 0.019, "security_doc": 0.045}
+BUDGET = {"file": 0.008, "natural": 0.009, "agent_doc": 0.0135, "security_doc": 0.045}
 
 
 def prior(names):
@@ -520,13 +520,15 @@ def fit_gate(s, program, net, zero):
     label = np.array([d["label"] if group(d) != "held" else -1 for d in s.docs])[doc]
     weight = s.weight[doc]
     y = ((label == 1) & (weight > 0) & (score > -0.5)).astype(np.float32)
-    c = np.where(y > 0, 1.0, np.where(label == 0, 1.0, 0.0)).astype(np.float32)
-    c[y > 0] *= 20.0 * c[y == 0].sum() / max(c[y > 0].sum(), 1.0)
+    # many are alike: each kind of row once, with how many there are
+    rows, times = np.unique(np.hstack([x, y[:, None]])[(y > 0) | (label == 0)].astype(np.uint8), axis=0, return_counts=True)
+    kinds, wanted, c = rows[:, :129].astype(np.float32), rows[:, 129].astype(np.float32), times.astype(np.float32)
+    c[wanted > 0] *= 20.0 * c[wanted == 0].sum() / max(c[wanted > 0].sum(), 1.0)
     c /= c.sum()
     w, b, m, v = np.zeros(129, np.float32), 0.0, np.zeros(130, np.float32), np.zeros(130, np.float32)
-    for t in range(1, 301):
-        g = c * (1.0 / (1.0 + np.exp(-np.clip(x @ w + b, -30, 30))) - y)
-        grad = np.append(x.T @ g + 1e-4 * w, g.sum())
+    for t in range(1, GATE_STEPS + 1):
+        g = c * (1.0 / (1.0 + np.exp(-np.clip(kinds @ w + b, -30, 30))) - wanted)
+        grad = np.append(kinds.T @ g + 1e-6 * w, g.sum())
         m, v = 0.9 * m + 0.1 * grad, 0.99 * v + 0.01 * grad * grad
         step = 0.05 * (m / (1 - 0.9 ** t)) / (np.sqrt(v / (1 - 0.99 ** t)) + 1e-8)
         w, b = w - step[:129], b - step[129]

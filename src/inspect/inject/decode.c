@@ -231,33 +231,55 @@ static bool spells(const char *p, size_t n)
 	return false;
 }
 
-/* What stands between the letters, wherever in the line they begin. */
-static char separator(const char *p, size_t n)
+#define SPACED_GAP 12 /* at most, between letters that are spaced out */
+
+static bool alone(const char *p, size_t n, size_t i)
 {
-	for (size_t i = 0; i + 3 < n; i++)
-		if (isalpha((unsigned char)p[i]) && !isalnum((unsigned char)p[i + 1]) &&
-			isalpha((unsigned char)p[i + 2]) && p[i + 3] == p[i + 1] &&
-			(!i || !isalnum((unsigned char)p[i - 1])))
-			return p[i + 1];
-	return ' ';
+	return isalnum((unsigned char)p[i]) && (!i || !isalnum((unsigned char)p[i - 1])) &&
+	       (i + 1 == n || !isalnum((unsigned char)p[i + 1]));
 }
 
-/* Letters with a space between them; a longer gap is one between words. Or with a dot, within
- * words. */
+/* How many bytes are between the letter at i and the next, 0 when one of them is not alone. */
+static size_t gap(const char *p, size_t n, size_t i)
+{
+	size_t k = i + 1;
+
+	if (!alone(p, n, i))
+		return 0;
+	while (k < n && k - i <= SPACED_GAP && !isalnum((unsigned char)p[k]))
+		k++;
+	return k < n && k - i <= SPACED_GAP && alone(p, n, k) ? k - i - 1 : 0;
+}
+
+/* The first gap that comes twice in a row: what stands between letters of a word. */
+static size_t usual_gap(const char *p, size_t n, const char **ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t len = gap(p, n, i);
+
+		*ret = p + i + 1;
+		if (len && gap(p, n, i + 1 + len) == len && !memcmp(*ret, *ret + len + 1, len))
+			return len;
+	}
+	return 0;
+}
+
+/* Single letters with the same between them, wherever in the line; with something else between
+ * them a new word starts. */
 static size_t unspace(const char *p, size_t n, char *out)
 {
-	char sep = separator(p, n);
-	size_t o = 0, gap = 0;
+	const char *usual = p;
+	size_t len = usual_gap(p, n, &usual), o = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		bool drop = p[i] == sep;
+	for (size_t i = 0; len && i < n; i++) {
+		size_t now = gap(p, n, i);
 
-		if (drop && sep != ' ')
-			drop = i && i + 1 < n && p[i + 1] != ' ' &&
-			       (i < 2 || p[i - 2] == sep || p[i - 2] == ' ');
-		gap = drop ? gap + 1 : 0;
-		out[o] = (char)(drop ? ' ' : p[i]);
-		o += !drop | (gap == 2);
+		out[o++] = p[i];
+		if (!now)
+			continue;
+		if (now != len || memcmp(p + i + 1, usual, len) != 0)
+			out[o++] = ' ';
+		i += now;
 	}
 	return o;
 }
