@@ -11,7 +11,7 @@
 #define SCORE_SUSPICIOUS 1.1000
 #define SCORE_MALICIOUS 1.5000
 
-#define GATE_MIN 56
+#define GATE_MIN 50
 #define GATE_COMMAND 8
 #define GATE_NEAR_MOST 611
 
