@@ -213,11 +213,13 @@ def left_out(build, data):
     file = next(p for p in (data / "inject.jsonl.gz", data / "inject.jsonl") if p.exists())
     scores = build / "loso.tsv"
     subprocess.run(["ninja", "-C", str(build), "--quiet", "tools/train/inject-features", "tools/train/inject-fit"], check=True, stdout=subprocess.DEVNULL)
+    texts = root.parent / "build-deps/ordinary"  # as make train fetches them
+    ordinary = ["--ordinary", str(root / "train/ordinary.txt"), str(texts)] if texts.is_dir() else []
     r = subprocess.run([sys.executable, str(root / "train/train-inject.py"), "--data", str(file), "--features",
                         str(build / "tools/train/inject-features"), "--own", str(root / "train/inject-own.txt"),
                         "--grammar", str(root / "train/inject-grammar.txt"), "--shapes",
                         str(root.parent / "src/inspect/inject/shapes.h"), "--lexicon", str(build / "src/inspect/inject-lexicon.h"),
-                        "--scores", str(scores)], stdout=subprocess.PIPE, check=True, text=True)
+                        "--scores", str(scores), *ordinary], stdout=subprocess.PIPE, check=True, text=True)
     mark = float(re.search(r"together; suspicious \(0\), malicious \(([-0-9.]+)\)", r.stdout)[1])
     got = dict(line.split("\t")[:2] for line in scores.read_text().splitlines())
     # to the scale of a confidence, for the same tables
