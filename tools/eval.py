@@ -215,6 +215,8 @@ def left_out(build, data):
     subprocess.run(["ninja", "-C", str(build), "--quiet", "tools/train/inject-features", "tools/train/inject-fit"], check=True, stdout=subprocess.DEVNULL)
     texts = root.parent / "build-deps/ordinary"  # as make train fetches them
     ordinary = ["--ordinary", str(root / "train/ordinary.txt"), str(texts)] if texts.is_dir() else []
+    if not ordinary:
+        print("eval: no ordinary packages in build-deps (make train fetches them): sources are left out without them", file=sys.stderr)
     r = subprocess.run([sys.executable, str(root / "train/train-inject.py"), "--data", str(file), "--features",
                         str(build / "tools/train/inject-features"), "--own", str(root / "train/inject-own.txt"),
                         "--grammar", str(root / "train/inject-grammar.txt"), "--shapes",

@@ -39,24 +39,27 @@ void sh_whole_trees(struct sh *s, struct sh_command *c, bool packs)
 	}
 }
 
+/* What it made: the file that was named, or what it prints. */
+static struct sh_data *made(struct sh *s, struct sh_command *c, const char *to)
+{
+	struct sh_file *f = to ? sh_file_get(s, to, false) : NULL;
+
+	return f ? &f->data : &c->out;
+}
+
 /* As convert, and what comes out is an archive. */
 static int pack(struct sh *s, struct sh_command *c, const char *to)
 {
 	int rc = sh_convert(s, c, to);
-	struct sh_file *f = rc == 0 && to ? sh_file_get(s, to, false) : NULL;
 
-	if (f)
-		f->data.taint |= SH_PACKED;
-	else
-		c->out.taint |= SH_PACKED;
+	made(s, c, rc == 0 ? to : NULL)->taint |= SH_PACKED;
 	return rc;
 }
 
 int sh_seal(struct sh *s, struct sh_command *c, const char *to)
 {
 	int rc = sh_convert(s, c, to);
-	struct sh_file *f = rc == 0 && to ? sh_file_get(s, to, false) : NULL;
-	struct sh_data *d = f ? &f->data : &c->out;
+	struct sh_data *d = made(s, c, rc == 0 ? to : NULL);
 
 	if (sh_has(c, "|-d|--decrypt|"))
 		d->taint |= SH_DECODED;
