@@ -232,6 +232,22 @@ const char *code_text(struct code_walk *w, uint32_t start, uint32_t end)
 	return s ? s : "";
 }
 
+const char *code_join(
+	struct code_walk *w, const char *a, const char *between, const char *b, size_t len)
+{
+	size_t n = strlen(a), m = strlen(between), more = strnlen(b, len);
+	char *s = bawn_arena_alloc(w->a, n + m + more + 1);
+
+	if (!s) {
+		w->failed = true;
+		return "";
+	}
+	memcpy(s, a, n);
+	memcpy(s + n, between, m);
+	memcpy(s + n + m, b, more);
+	return s;
+}
+
 static bool push_val(struct code_walk *w, const struct code_val *v)
 {
 	struct code_val *x;
