@@ -201,19 +201,30 @@ static int confirm(struct search *s, uint32_t i, size_t from, size_t to, struct 
 	return 1;
 }
 
+/* Where to start looking for a match of a rule for which something was found that ends there. */
+static size_t start_for(const struct search *s, const struct bawn_rule *r, size_t end)
+{
+	const char *line;
+
+	if (r->inner != BAWN_RULE_LINE || !end)
+		return end > r->width ? end - r->width : 0;
+	line = memrchr(s->text, '\n', end - 1);
+	return line ? (size_t)(line - s->text) + 1 : 0;
+}
+
 static int on_hit(
 	unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *data)
 {
 	struct search *s = data;
 	struct state *st = s->st;
+	const struct bawn_rule *rule = &st->set->rules[id];
 	size_t end = (size_t)to;
-	size_t width = st->set->rules[id].width;
 	struct bawn_match m;
 
 	(void)from;
 	(void)flags;
 	while (st->next[id] < end || !end) {
-		size_t start = end > width ? end - width : 0;
+		size_t start = start_for(s, rule, end);
 
 		if (!bawn_scan_spend(s->scan, HIT_COST))
 			return 1;
@@ -226,8 +237,8 @@ static int on_hit(
 		st->next[id] = (uint32_t)(end + 1);
 		if (s->r <= 0)
 			return s->r < 0;
-		m.found = st->set->rules[id].inner ? m.whole_end : end;
-		s->unordered |= st->set->rules[id].inner;
+		m.found = rule->inner == BAWN_RULE_NEEDS ? m.whole_end : end;
+		s->unordered |= rule->inner == BAWN_RULE_NEEDS;
 		s->r = add_match(s, id, &m);
 		if (s->r < 0)
 			return 1;
