@@ -74,7 +74,8 @@ size_t rules_beginning(const char *pattern)
 	return w.now[0] <= OPEN_MAX ? cut : 0;
 }
 
-/* Behind the verb of an event, or several that it may be, and the space; NULL when there is none. */
+/* Behind the verb of an event, or several that it may be, and the space; NULL when there is none.
+ */
 static const char *verb_end(const char *p)
 {
 	bool group = !strncmp(p, "(?:", 3);

@@ -47,8 +47,7 @@ static struct chunk *chunk_new(struct bawn_arena *a, size_t least, bool zeroed)
 
 	if (size > SIZE_MAX - sizeof(*c))
 		return NULL;
-	c = least > CHUNK_SIZE && zeroed ? calloc(1, sizeof(*c) + size)
-					 : malloc(sizeof(*c) + size);
+	c = least > CHUNK_SIZE && zeroed ? calloc(1, sizeof(*c) + size) : malloc(sizeof(*c) + size);
 	if (!c)
 		return NULL;
 	c->used = 0;

@@ -46,8 +46,7 @@ static bool weighs(uint64_t c, unsigned words)
 		return true;
 	if (!(c & ACTIONS))
 		return false;
-	return three_of(c & WEIGHTY) ||
-	       (c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT)));
+	return three_of(c & WEIGHTY) || (c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT)));
 }
 
 bool inject_candidate(const struct inject_sentence *s)

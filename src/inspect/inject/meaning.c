@@ -217,8 +217,7 @@ void inject_meanings(const struct inject_sentences *all, size_t i, const struct 
 	pairs(w, n, out);
 }
 
-void inject_meanings_near(
-	const struct inject_sentences *all, size_t i, struct inject_features *out)
+void inject_meanings_near(const struct inject_sentences *all, size_t i, struct inject_features *out)
 {
 	uint64_t next = i ? all->v[i - 1].means : 0;
 
