@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much of a pattern hyperscan is given; a part of compile-rules. */
+#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -88,16 +89,36 @@ static const char *verb_end(const char *p)
 	return *p == ' ' ? p + 1 : NULL;
 }
 
-/* Behind what may be anything, whatever the event is about. */
+/* Behind a group at p. */
+static const char *group_end(const char *p)
+{
+	size_t depth = 0;
+
+	do {
+		if (*p == '[') {
+			p = class_end(p);
+			continue;
+		}
+		depth += *p == '(';
+		depth -= *p == ')';
+		p += *p == '\\' && p[1] ? 2 : 1;
+	} while (*p && depth);
+	return p;
+}
+
+/* Behind what may be anything, whatever the event is about, and what it must not be. Names that it
+ * may have tell enough. */
 static const char *anything_end(const char *p)
 {
 	static const char *const any[] = {"[^\\n]*\"[^\"\\n]*", "[^\\n]*\"[^\\n]*", "[^\\n]*\"",
 		"[^\\n]*", "(?:\\S*\\.)?", "\\S*\\.?", "\\S*\\.", "\\S*"};
 
+	while (!strncmp(p, "(?!", 3))
+		p = group_end(p);
 	for (size_t i = 0; i < sizeof(any) / sizeof(any[0]); i++)
 		if (!strncmp(p, any[i], strlen(any[i])))
 			return p + strlen(any[i]);
-	return NULL;
+	return !strncmp(p, "(?:", 3) && (isalpha((unsigned char)p[3]) || p[3] == '_') ? p : NULL;
 }
 
 /* Whether a class or an escape at p may be the end of a line. */

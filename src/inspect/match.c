@@ -201,15 +201,19 @@ static int confirm(struct search *s, uint32_t i, size_t from, size_t to, struct 
 	return 1;
 }
 
-/* Where to start looking for a match of a rule for which something was found that ends there. */
-static size_t start_for(const struct search *s, const struct bawn_rule *r, size_t end)
+/* Where to start looking for a match of rule i for which something was found that ends there:
+ * behind what was tried. */
+static size_t start_for(const struct search *s, uint32_t i, size_t end)
 {
-	const char *line;
+	const struct bawn_rule *r = &s->st->set->rules[i];
+	size_t tried = s->st->next[i], start = end > r->width ? end - r->width : 0;
 
-	if (r->inner != BAWN_RULE_LINE || !end)
-		return end > r->width ? end - r->width : 0;
-	line = memrchr(s->text, '\n', end - 1);
-	return line ? (size_t)(line - s->text) + 1 : 0;
+	if (r->inner == BAWN_RULE_LINE && end > tried) {
+		const char *line = memrchr(s->text + tried, '\n', end - 1 - tried);
+
+		start = line ? (size_t)(line - s->text) + 1 : tried;
+	}
+	return start > tried ? start : tried;
 }
 
 static int on_hit(
@@ -224,12 +228,10 @@ static int on_hit(
 	(void)from;
 	(void)flags;
 	while (st->next[id] < end || !end) {
-		size_t start = start_for(s, rule, end);
+		size_t start = start_for(s, id, end);
 
 		if (!bawn_scan_spend(s->scan, HIT_COST))
 			return 1;
-		if (start < st->next[id])
-			start = st->next[id];
 		s->r = confirm(s, id, start, end, &m);
 		if (!st->next[id])
 			st->touched[st->n_touched++] = id;

@@ -29,7 +29,7 @@
  *
  * `needs` is the same for something that every match has in it, wherever: where a pattern begins
  * with usual words and ends with rare ones, hyperscan looks for the rare ones. Patterns of the form
- * '(?m)^verb [^\n]*rest' get theirs from the compiler.
+ * '(?m)^verb [^\n]*rest' and '(?m)^verb (?:name|name)rest' get theirs from the compiler.
  *
  * An example is a string, or {python: string} where the language cannot be guessed from it.
  * Patterns see bytes: no \x{200b}, write the UTF-8 bytes. They must not match the empty string. A
