@@ -16,6 +16,7 @@
 #define DEPTH_MAX    20000
 #define PIECE        20000u /* tokens */
 #define PIECE_MAX    30000u
+#define STEP_BYTES   2 /* of text; most have fewer steps */
 
 struct table {
 	const TSLanguage *lang;
@@ -189,9 +190,14 @@ static uint32_t parse_piece(struct code_walk *w, TSParser *p, uint32_t at, bool 
 {
 	struct code_piece *x = bawn_grow(w->a, &w->pieces, &w->n_pieces, &w->cap_pieces);
 	uint32_t end = piece_end(w, at);
+	size_t room = (end - at) / STEP_BYTES + 1;
 	TSTree *tree;
 
-	if (!x) {
+	if (x) {
+		x->steps = bawn_arena_raw(w->a, room * sizeof(*x->steps));
+		x->cap = room;
+	}
+	if (!x || !x->steps) {
 		w->failed = true;
 		return end;
 	}
