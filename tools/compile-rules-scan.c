@@ -121,21 +121,25 @@ static const char *anything_end(const char *p)
 	return !strncmp(p, "(?:", 3) && (isalpha((unsigned char)p[3]) || p[3] == '_') ? p : NULL;
 }
 
-/* Whether a class or an escape at p may be the end of a line. */
+/* Whether a class or an escape at p may be the end of a line; so may be what is not known here. */
 static bool leaves_line(const char *p)
 {
 	const char *end = *p == '[' ? class_end(p) : p + 2;
-	bool negated = *p == '[' && p[1] == '^', named = false;
+	bool negated = *p == '[' && p[1] == '^', excluded = false;
 
 	for (; p < end; p++) {
+		if (*p == '\n' || (*p == '[' && p[1] == ':'))
+			return true;
 		if (*p != '\\')
 			continue;
 		p++;
-		if (*p == 's' || *p == 'W' || *p == 'D' || *p == 'R' || *p == 'v')
-			return !negated;
-		named |= *p == 'n';
+		excluded |= *p == 'n' || *p == 's';
+		if (negated || !isalnum((unsigned char)*p) || strchr("SwdbBt", *p))
+			continue;
+		if (*p != 'x' || p[1] < '2')
+			return true;
 	}
-	return negated != named;
+	return negated && !excluded;
 }
 
 size_t rules_ending(const char *pattern, size_t *ret_flags)
@@ -158,6 +162,8 @@ size_t rules_ending(const char *pattern, size_t *ret_flags)
 			p = *p == '[' ? class_end(p) : p + 2;
 			continue;
 		}
+		if (*p == '(' && p[1] == '?' && !strchr(":=!<", p[2]))
+			return 0;
 		depth += *p == '(';
 		depth -= *p == ')';
 		if (*p++ == '|' && !depth)
