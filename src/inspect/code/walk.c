@@ -264,8 +264,8 @@ const char *code_join(
 		w->failed = true;
 		return "";
 	}
-	memcpy(s, a, n);
-	memcpy(s + n, between, m);
+	memcpy(s, a, n + 1);
+	memcpy(s + n, between, m + 1);
 	memcpy(s + n + m, b, more);
 	return s;
 }
