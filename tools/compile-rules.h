@@ -15,7 +15,8 @@ size_t rules_beginning(const char *pattern);
 /*
  * Where the rest of a pattern for events begins, '(?m)^verb anything rest' or '(?m)^verb
  * (?:name|name)rest', if that has no alternatives on its own and stays in the line: every match has
- * it in it, and what stands before it is common. *ret_flags gets how many bytes of the pattern are its flags. 0: it has none.
+ * it in it, and what stands before it is common. *ret_flags gets how many bytes of the pattern are
+ * its flags. 0: it has none.
  */
 size_t rules_ending(const char *pattern, size_t *ret_flags);
 
