@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much of a pattern hyperscan is given; a part of compile-rules. */
+#include <ctype.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "compile-rules.h"
 
@@ -71,4 +73,101 @@ size_t rules_beginning(const char *pattern)
 		p += *p == '\\' && p[1] ? 2 : 1;
 	}
 	return w.now[0] <= OPEN_MAX ? cut : 0;
+}
+
+/* Behind the verb of an event, or several that it may be, and the space; NULL when there is none.
+ */
+static const char *verb_end(const char *p)
+{
+	bool group = !strncmp(p, "(?:", 3);
+
+	p += group ? 3 : 0;
+	while ((*p >= 'a' && *p <= 'z') || (group && *p == '|'))
+		p++;
+	if (group && *p++ != ')')
+		return NULL;
+	return *p == ' ' ? p + 1 : NULL;
+}
+
+/* Behind a group at p. */
+static const char *group_end(const char *p)
+{
+	size_t depth = 0;
+
+	do {
+		if (*p == '[') {
+			p = class_end(p);
+			continue;
+		}
+		depth += *p == '(';
+		depth -= *p == ')';
+		p += *p == '\\' && p[1] ? 2 : 1;
+	} while (*p && depth);
+	return p;
+}
+
+/* Behind what may be anything, whatever the event is about, and what it must not be. Names that it
+ * may have tell enough. */
+static const char *anything_end(const char *p)
+{
+	static const char *const any[] = {"[^\\n]*\"[^\"\\n]*", "[^\\n]*\"[^\\n]*", "[^\\n]*\"",
+		"[^\\n]*", "(?:\\S*\\.)?", "\\S*\\.?", "\\S*\\.", "\\S*"};
+
+	while (!strncmp(p, "(?!", 3))
+		p = group_end(p);
+	for (size_t i = 0; i < sizeof(any) / sizeof(any[0]); i++)
+		if (!strncmp(p, any[i], strlen(any[i])))
+			return p + strlen(any[i]);
+	return !strncmp(p, "(?:", 3) && (isalpha((unsigned char)p[3]) || p[3] == '_') ? p : NULL;
+}
+
+/* Whether a class or an escape at p may be the end of a line; so may be what is not known here. */
+static bool leaves_line(const char *p)
+{
+	const char *end = *p == '[' ? class_end(p) : p + 2;
+	bool negated = *p == '[' && p[1] == '^', excluded = false;
+
+	for (; p < end; p++) {
+		if (*p == '\n' || (*p == '[' && p[1] == ':'))
+			return true;
+		if (*p != '\\')
+			continue;
+		p++;
+		excluded |= *p == 'n' || *p == 's';
+		if (negated || !isalnum((unsigned char)*p) || strchr("SwdbBt", *p))
+			continue;
+		if (*p != 'x' || p[1] < '2')
+			return true;
+	}
+	return negated && !excluded;
+}
+
+size_t rules_ending(const char *pattern, size_t *ret_flags)
+{
+	const char *p = strchr(pattern, '^'), *rest;
+	size_t depth = 0;
+
+	*ret_flags = p ? (size_t)(p - pattern) : 0;
+	if (strncmp(pattern, "(?m)^", 5) != 0 && strncmp(pattern, "(?im)^", 6) != 0)
+		return 0;
+	p = verb_end(p + 1);
+	rest = p ? anything_end(p) : NULL;
+	/* not by what may not be there, nor by what may be there several times */
+	if (!rest || !*rest || strchr("*+?{|)", *rest) || !strncmp(rest, "(?!", 3))
+		return 0;
+	for (p = rest; *p;) {
+		if (*p == '[' || *p == '\\') {
+			if (leaves_line(p))
+				return 0;
+			p = *p == '[' ? class_end(p) : p + 2;
+			continue;
+		}
+		if (*p == '(' && p[1] == '?' && !strchr(":=!<", p[2]))
+			return 0;
+		depth += *p == '(';
+		depth -= *p == ')';
+		if (*p++ == '|' && !depth)
+			return 0;
+	}
+	return (size_t)(rest - pattern);
 }

@@ -464,7 +464,24 @@ static void check_needs(struct compiler *c, size_t i, size_t first_example)
 	width = r->width;
 	c->flags[i] = check_hyperscan(c, r, at(c, c->needs[i]), r->line);
 	r->width = width;
-	r->inner = 1;
+	r->inner = BAWN_RULE_NEEDS;
+}
+
+/* Rule i is about an event, and looked for by the end of its line. */
+static void check_line(struct compiler *c, size_t i)
+{
+	struct bawn_rule *r = &c->rules[i];
+	size_t flags = 0, n = rules_ending(at(c, r->pattern), &flags);
+	char *rest = NULL;
+
+	if (!n)
+		return;
+	if (asprintf(&rest, "%.*s%s", (int)flags, at(c, r->pattern), at(c, r->pattern) + n) < 0)
+		exit(1);
+	c->scans[i] = pool_add(c, rest);
+	free(rest);
+	r->inner = BAWN_RULE_LINE;
+	c->flags[i] = check_hyperscan(c, r, at(c, c->scans[i]), r->line);
 }
 
 static void read_rule(struct compiler *c, const yaml_node_t *n)
@@ -488,6 +505,8 @@ static void read_rule(struct compiler *c, const yaml_node_t *n)
 		check_pcre(c, &c->rules[i], r.line);
 		c->scans[i] = d.scan ? d.scan : scan_of(c, r.pattern);
 		c->flags[i] = check_hyperscan(c, &c->rules[i], at(c, c->scans[i]), r.line);
+		if (!c->needs[i] && !d.scan)
+			check_line(c, i);
 		if (!c->needs[i])
 			continue;
 		c->scans[i] = c->needs[i];

@@ -13,6 +13,14 @@
 size_t rules_beginning(const char *pattern);
 
 /*
+ * Where the rest of a pattern for events begins, '(?m)^verb anything rest' or '(?m)^verb
+ * (?:name|name)rest', if that has no alternatives on its own and stays in the line: every match has
+ * it in it, and what stands before it is common. *ret_flags gets how many bytes of the pattern are
+ * its flags. 0: it has none.
+ */
+size_t rules_ending(const char *pattern, size_t *ret_flags);
+
+/*
  * The beginning of a database, with its own length and checksum. hs_alloc_scratch() reads no more
  * of it but checks the sum over all; the whole database would cost more than most searches. Returns
  * 0 if this hyperscan lays its databases out in another way: then the whole one has to do.

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,14 +40,14 @@ struct bawn_arena *bawn_arena_free(struct bawn_arena *a)
 	return NULL;
 }
 
-static struct chunk *chunk_new(struct bawn_arena *a, size_t least)
+static struct chunk *chunk_new(struct bawn_arena *a, size_t least, bool zeroed)
 {
 	size_t size = least > CHUNK_SIZE ? least : CHUNK_SIZE;
 	struct chunk *c;
 
 	if (size > SIZE_MAX - sizeof(*c))
 		return NULL;
-	c = least > CHUNK_SIZE ? calloc(1, sizeof(*c) + size) : malloc(sizeof(*c) + size);
+	c = least > CHUNK_SIZE && zeroed ? calloc(1, sizeof(*c) + size) : malloc(sizeof(*c) + size);
 	if (!c)
 		return NULL;
 	c->used = 0;
@@ -62,7 +63,7 @@ static struct chunk *chunk_new(struct bawn_arena *a, size_t least)
 	return c;
 }
 
-void *bawn_arena_alloc(struct bawn_arena *a, size_t size)
+static void *take(struct bawn_arena *a, size_t size, bool zeroed)
 {
 	const size_t align = alignof(max_align_t);
 	struct chunk *c = a->head;
@@ -71,13 +72,23 @@ void *bawn_arena_alloc(struct bawn_arena *a, size_t size)
 		return NULL;
 	size = (size + align - 1) & ~(align - 1);
 	if (!c || c->size - c->used < size)
-		c = chunk_new(a, size);
+		c = chunk_new(a, size, zeroed);
 	if (!c)
 		return NULL;
 	void *p = c->data + c->used;
 	c->used += size;
 	/* zeroed as it is used, so that pages that are never used are never touched */
-	return c->size > CHUNK_SIZE ? p : memset(p, 0, size);
+	return c->size > CHUNK_SIZE || !zeroed ? p : memset(p, 0, size);
+}
+
+void *bawn_arena_alloc(struct bawn_arena *a, size_t size)
+{
+	return take(a, size, true);
+}
+
+void *bawn_arena_raw(struct bawn_arena *a, size_t size)
+{
+	return take(a, size, false);
 }
 
 char *bawn_arena_strndup(struct bawn_arena *a, const char *s, size_t n)

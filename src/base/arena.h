@@ -18,6 +18,8 @@ struct bawn_arena *bawn_arena_new(void);
 struct bawn_arena *bawn_arena_free(struct bawn_arena *a); /* NULL is fine; returns NULL */
 
 void *bawn_arena_alloc(struct bawn_arena *a, size_t size);
+/* The same for what is large and written before it is read: not zeroed. */
+void *bawn_arena_raw(struct bawn_arena *a, size_t size);
 char *bawn_arena_strdup(struct bawn_arena *a, const char *s);
 char *bawn_arena_strndup(struct bawn_arena *a, const char *s, size_t n);
 char *bawn_arena_printf(struct bawn_arena *a, const char *fmt, ...)

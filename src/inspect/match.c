@@ -201,24 +201,37 @@ static int confirm(struct search *s, uint32_t i, size_t from, size_t to, struct 
 	return 1;
 }
 
+/* Where to start looking for a match of rule i for which something was found that ends there:
+ * behind what was tried. */
+static size_t start_for(const struct search *s, uint32_t i, size_t end)
+{
+	const struct bawn_rule *r = &s->st->set->rules[i];
+	size_t tried = s->st->next[i], start = end > r->width ? end - r->width : 0;
+
+	if (r->inner == BAWN_RULE_LINE && end > tried) {
+		const char *line = memrchr(s->text + tried, '\n', end - 1 - tried);
+
+		start = line ? (size_t)(line - s->text) + 1 : tried;
+	}
+	return start > tried ? start : tried;
+}
+
 static int on_hit(
 	unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *data)
 {
 	struct search *s = data;
 	struct state *st = s->st;
+	const struct bawn_rule *rule = &st->set->rules[id];
 	size_t end = (size_t)to;
-	size_t width = st->set->rules[id].width;
 	struct bawn_match m;
 
 	(void)from;
 	(void)flags;
 	while (st->next[id] < end || !end) {
-		size_t start = end > width ? end - width : 0;
+		size_t start = start_for(s, id, end);
 
 		if (!bawn_scan_spend(s->scan, HIT_COST))
 			return 1;
-		if (start < st->next[id])
-			start = st->next[id];
 		s->r = confirm(s, id, start, end, &m);
 		if (!st->next[id])
 			st->touched[st->n_touched++] = id;
@@ -226,8 +239,8 @@ static int on_hit(
 		st->next[id] = (uint32_t)(end + 1);
 		if (s->r <= 0)
 			return s->r < 0;
-		m.found = st->set->rules[id].inner ? m.whole_end : end;
-		s->unordered |= st->set->rules[id].inner;
+		m.found = rule->inner == BAWN_RULE_NEEDS ? m.whole_end : end;
+		s->unordered |= rule->inner == BAWN_RULE_NEEDS;
 		s->r = add_match(s, id, &m);
 		if (s->r < 0)
 			return 1;

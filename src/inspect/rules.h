@@ -28,7 +28,8 @@
  * quick about the rest.
  *
  * `needs` is the same for something that every match has in it, wherever: where a pattern begins
- * with usual words and ends with rare ones, hyperscan looks for the rare ones.
+ * with usual words and ends with rare ones, hyperscan looks for the rare ones. Patterns of the form
+ * '(?m)^verb [^\n]*rest' and '(?m)^verb (?:name|name)rest' get theirs from the compiler.
  *
  * An example is a string, or {python: string} where the language cannot be guessed from it.
  * Patterns see bytes: no \x{200b}, write the UTF-8 bytes. They must not match the empty string. A
@@ -55,8 +56,11 @@ struct bawn_rule {
 	uint8_t level;
 	uint8_t group;
 	uint8_t caseless;
-	uint8_t inner; /* hyperscan looks for what it needs */
+	uint8_t inner; /* hyperscan looks for what it needs: BAWN_RULE_* */
 };
+
+#define BAWN_RULE_NEEDS 1 /* somewhere in it */
+#define BAWN_RULE_LINE  2 /* in the line that it begins with */
 
 struct bawn_ruleset {
 	const char *name;

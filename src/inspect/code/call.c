@@ -245,7 +245,7 @@ static const char *result_name(struct code_walk *w, const char *name)
 
 	if (!n || n > 180)
 		return "";
-	return bawn_arena_printf(w->a, "%s()", name) ?: "";
+	return code_join(w, name, "", "()", 2);
 }
 
 static struct code_val module_of(const struct code_walk *w, const struct code_val *name)

@@ -320,6 +320,16 @@ int code_understand(struct code_walk *w, struct bawn_error *err);
 int code_parse(struct code_walk *w, struct bawn_error *err);
 void code_walk_all(struct code_walk *w);
 const char *code_text(struct code_walk *w, uint32_t start, uint32_t end); /* copy in the arena */
+/* a, `between` and up to `len` bytes of b, in the arena; "" when memory is out */
+const char *code_join(
+	struct code_walk *w, const char *a, const char *between, const char *b, size_t len);
+
+/*
+ * pool.c: between these two the parser library's memory is of one piece, and need not be given back
+ * part by part if the first one says so. Nothing of the library's may be there before and after.
+ */
+bool code_pool_begin(void);
+void code_pool_end(void);
 
 /* env.c */
 struct code_var *code_var_find(struct code_walk *w, const char *name, size_t len);

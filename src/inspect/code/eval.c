@@ -62,16 +62,12 @@ static struct code_val list_of(struct code_walk *w, const struct code_val *c, si
 static const char *member_name(struct code_walk *w, const char *base, const char *part, size_t len)
 {
 	size_t n = strlen(base);
-	const char *s;
 
 	if (len > NAME_MAX_LEN / 2)
 		len = NAME_MAX_LEN / 2;
 	if (!n || n + len + 1 > NAME_MAX_LEN)
 		base = "?";
-	s = bawn_arena_printf(w->a, "%s.%.*s", base, (int)len, part);
-	if (!s)
-		w->failed = true;
-	return s ? s : "";
+	return code_join(w, base, ".", part, len);
 }
 
 static struct code_val ident(struct code_walk *w, uint32_t start, uint32_t end)

@@ -7,25 +7,33 @@
 #define LINES_MAX   ((size_t)16 << 20)
 #define TEXT_SHOWN  400
 #define ITEMS_SHOWN 16
+#define NAME_SHOWN  200
+#define KEY_SHOWN   40
 #define EVENT_MAX   2048
 #define BLOB        1000
 #define BLOB_SMALL  200
 #define BLOBS       5
+
+static bool shown(char c)
+{
+	return (unsigned char)c >= 0x20 && c != 0x7f;
+}
 
 static void quoted(struct bawn_buf *b, const struct code_val *v)
 {
 	size_t n = v->len > TEXT_SHOWN ? TEXT_SHOWN : v->len;
 
 	bawn_buf_add(b, "\"", 1);
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)v->str[i];
+	for (size_t i = 0, from; i < n; i++) {
+		unsigned char c;
 
-		if (c == '\n' || c == '\r')
-			bawn_buf_add(b, "\\n", 2);
-		else if (c < 0x20 || c == 0x7f)
-			bawn_buf_add(b, ".", 1);
-		else
-			bawn_buf_add(b, (const char *)&c, 1);
+		for (from = i; i < n && shown(v->str[i]); i++)
+			;
+		bawn_buf_add(b, v->str + from, i - from);
+		if (i == n)
+			break;
+		c = (unsigned char)v->str[i];
+		bawn_buf_puts(b, c == '\n' || c == '\r' ? "\\n" : ".");
 	}
 	bawn_buf_add(b, "\"", 1);
 	if (v->len > TEXT_SHOWN)
@@ -48,11 +56,18 @@ static void taints(struct bawn_buf *b, uint32_t t)
 	bawn_buf_add(b, ">", 1);
 }
 
+static void key(struct bawn_buf *b, const struct code_val *v)
+{
+	if (!v->key)
+		return;
+	bawn_buf_add(b, v->key, strnlen(v->key, KEY_SHOWN));
+	bawn_buf_add(b, "=", 1);
+}
+
 /* One value without its items. */
 static void flat(struct bawn_buf *b, const struct code_val *v)
 {
-	if (v->key)
-		bawn_buf_printf(b, "%.40s=", v->key);
+	key(b, v);
 	if (v->flags & CODE_V_FUNC)
 		bawn_buf_puts(b, "func ");
 	if (v->str)
@@ -74,8 +89,7 @@ static void value(struct bawn_buf *b, const struct code_val *v)
 		flat(b, v);
 		return;
 	}
-	if (v->key)
-		bawn_buf_printf(b, "%.40s=", v->key);
+	key(b, v);
 	bawn_buf_puts(b, v->flags & CODE_V_DICT ? "{" : "[");
 	for (uint32_t i = 0; i < v->n && i < ITEMS_SHOWN; i++) {
 		if (i)
@@ -108,14 +122,18 @@ void code_event(struct code_walk *w, const char *verb, const char *name,
 	if (!w->last || w->lines.len > LINES_MAX)
 		return;
 	begin(w, at->start, at->end);
-	bawn_buf_printf(&w->lines, "%s %.200s", verb, name);
+	bawn_buf_puts(&w->lines, verb);
+	bawn_buf_add(&w->lines, " ", 1);
+	bawn_buf_add(&w->lines, name, strnlen(name, NAME_SHOWN));
 	for (size_t i = 0; i < n && w->lines.len - from < EVENT_MAX; i++) {
 		bawn_buf_puts(&w->lines, i ? ", " : " ");
 		value(&w->lines, &args[i]);
 	}
-	bawn_buf_printf(&w->lines, " @%s%s%s\n", code_context(w),
-		hidden && (at->taint & (CODE_T_HIDDEN | CODE_T_DECODED)) ? " obscured" : "",
-		hidden ? " hidden" : "");
+	bawn_buf_add(&w->lines, " @", 2);
+	bawn_buf_puts(&w->lines, code_context(w));
+	if (hidden && (at->taint & (CODE_T_HIDDEN | CODE_T_DECODED)))
+		bawn_buf_puts(&w->lines, " obscured");
+	bawn_buf_puts(&w->lines, hidden ? " hidden\n" : "\n");
 	if (!bawn_scan_spend(w->scan, w->lines.len - from))
 		w->spent = true;
 }

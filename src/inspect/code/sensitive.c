@@ -102,6 +102,46 @@ static const char *const places[] = {
 	".minecraft/launcher",
 };
 
+/*
+ * What places start with, two letters by their hash: few texts have any of these, and to look for
+ * every place in every text is slow.
+ */
+#define STARTS 1024u
+
+static unsigned start_of(const char *p)
+{
+	return ((unsigned char)p[0] * 37u + (unsigned char)p[1]) % STARTS;
+}
+
+static const uint64_t *starts(void)
+{
+	static uint64_t bits[STARTS / 64];
+	static bool known;
+
+	if (known)
+		return bits;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		bits[start_of(places[i]) / 64] |= (uint64_t)1 << start_of(places[i]) % 64;
+	known = true;
+	return bits;
+}
+
+/* Whether a place is named in a text of small letters. */
+static bool names_place(const char *low, size_t len)
+{
+	const uint64_t *bits = starts();
+
+	for (size_t at = 0; at + 1 < len; at++) {
+		if (!(bits[start_of(low + at) / 64] >> start_of(low + at) % 64 & 1))
+			continue;
+		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+			if (low[at] == *places[i] &&
+				!strncmp(low + at, places[i], strlen(places[i])))
+				return true;
+	}
+	return false;
+}
+
 uint32_t code_taint_of_text(const char *s, size_t len)
 {
 	char low[PATH_TEXT_MAX + 1];
@@ -112,14 +152,12 @@ uint32_t code_taint_of_text(const char *s, size_t len)
 	for (size_t i = 0; i < len; i++)
 		low[i] = (char)(s[i] >= 'A' && s[i] <= 'Z' ? s[i] | 32 : s[i]);
 	low[len] = '\0';
+	len = strlen(low);
 	if (strncmp(low, "/tmp/", 5) == 0 || strncmp(low, "/dev/shm/", 9) == 0 ||
 		strncmp(low, "/var/tmp/", 9) == 0 || strstr(low, "\\temp\\") ||
 		strstr(low, "%temp%"))
 		t |= CODE_T_TEMP;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (strstr(low, places[i]))
-			return t | CODE_T_CRED;
-	if (strcmp(low, ".ssh") == 0 || strcmp(low, ".aws") == 0)
+	if (names_place(low, len) || strcmp(low, ".ssh") == 0 || strcmp(low, ".aws") == 0)
 		t |= CODE_T_CRED;
 	return t;
 }

@@ -16,6 +16,7 @@
 #define DEPTH_MAX    20000
 #define PIECE        20000u /* tokens */
 #define PIECE_MAX    30000u
+#define STEP_BYTES   2 /* of text; most have fewer steps */
 
 struct table {
 	const TSLanguage *lang;
@@ -184,16 +185,39 @@ static void record(struct code_walk *w, const TSTree *tree, uint32_t base, struc
 	ts_tree_cursor_delete(&c);
 }
 
-int code_parse(struct code_walk *w, struct bawn_error *err)
+/* The piece that starts at `at`; returns where it ends. */
+static uint32_t parse_piece(struct code_walk *w, TSParser *p, uint32_t at, bool pooled)
 {
-	TSParser *p;
+	struct code_piece *x = bawn_grow(w->a, &w->pieces, &w->n_pieces, &w->cap_pieces);
+	uint32_t end = piece_end(w, at);
+	size_t room = (end - at) / STEP_BYTES + 1;
 	TSTree *tree;
 
-	if (w->len > PARSE_MAX || !bawn_scan_spend(w->scan, (uint64_t)w->len * 16)) {
-		w->spent = true;
-		return 0;
+	if (x) {
+		x->steps = bawn_arena_raw(w->a, room * sizeof(*x->steps));
+		x->cap = room;
 	}
-	p = ts_parser_new();
+	if (!x || !x->steps) {
+		w->failed = true;
+		return end;
+	}
+	tree = ts_parser_parse_string(p, NULL, w->text + at, end - at);
+	if (!tree) {
+		w->spent = true;
+		return end;
+	}
+	w->errors = w->errors || ts_node_has_error(ts_tree_root_node(tree));
+	record(w, tree, at, x);
+	/* what of many pieces is not needed any more makes room for the next */
+	if (!pooled || end < w->len)
+		ts_tree_delete(tree);
+	return end;
+}
+
+static int parse_all(struct code_walk *w, bool pooled, struct bawn_error *err)
+{
+	TSParser *p = ts_parser_new();
+
 	if (!p)
 		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");
 	if (!ts_parser_set_language(p, table_for(w->front)->lang)) {
@@ -202,25 +226,23 @@ int code_parse(struct code_walk *w, struct bawn_error *err)
 			"the grammar of '%s' does not fit the parser library", w->front->name);
 	}
 	ts_parser_set_timeout_micros(p, PARSE_MICROS);
-	for (uint32_t at = 0, end; at < w->len && !w->spent && !w->failed; at = end) {
-		struct code_piece *x = bawn_grow(w->a, &w->pieces, &w->n_pieces, &w->cap_pieces);
-
-		end = piece_end(w, at);
-		if (!x) {
-			w->failed = true;
-			break;
-		}
-		tree = ts_parser_parse_string(p, NULL, w->text + at, end - at);
-		if (!tree) {
-			w->spent = true;
-			break;
-		}
-		w->errors = w->errors || ts_node_has_error(ts_tree_root_node(tree));
-		record(w, tree, at, x);
-		ts_tree_delete(tree);
-	}
+	for (uint32_t at = 0; at < w->len && !w->spent && !w->failed;)
+		at = parse_piece(w, p, at, pooled);
 	ts_parser_delete(p);
 	return 0;
+}
+
+int code_parse(struct code_walk *w, struct bawn_error *err)
+{
+	int r;
+
+	if (w->len > PARSE_MAX || !bawn_scan_spend(w->scan, (uint64_t)w->len * 16)) {
+		w->spent = true;
+		return 0;
+	}
+	r = parse_all(w, code_pool_begin(), err);
+	code_pool_end();
+	return r;
 }
 
 const char *code_text(struct code_walk *w, uint32_t start, uint32_t end)
@@ -230,6 +252,22 @@ const char *code_text(struct code_walk *w, uint32_t start, uint32_t end)
 	if (!s)
 		w->failed = true;
 	return s ? s : "";
+}
+
+const char *code_join(
+	struct code_walk *w, const char *a, const char *between, const char *b, size_t len)
+{
+	size_t n = strlen(a), m = strlen(between), more = strnlen(b, len);
+	char *s = bawn_arena_alloc(w->a, n + m + more + 1);
+
+	if (!s) {
+		w->failed = true;
+		return "";
+	}
+	memcpy(s, a, n + 1);
+	memcpy(s + n, between, m + 1);
+	memcpy(s + n + m, b, more);
+	return s;
 }
 
 static bool push_val(struct code_walk *w, const struct code_val *v)

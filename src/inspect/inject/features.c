@@ -64,42 +64,53 @@ enum role {
 };
 _Static_assert(R_COUNT *(R_COUNT - 1) / 2 <= FEATURE_MIXES, "room for pairs of roles");
 
-static const uint64_t role_classes[R_COUNT] = {
-	[R_ADDRESSED] = BIT(LEX_READER),
-	[R_AGENT] = BIT(LEX_AGENT),
-	[R_YOU] = BIT(LEX_YOU),
-	[R_EXFIL] = BIT(LEX_EXFIL),
-	[R_DESTROY] = BIT(LEX_DESTROY),
-	[R_EXEC] = BIT(LEX_EXEC),
-	[R_PAY] = BIT(LEX_PAY),
-	[R_SAY] = BIT(LEX_SAY) | BIT(LEX_REVEAL),
-	[R_OVERRIDE] = BIT(LEX_OVERRIDE),
-	[R_SECRET] = BIT(LEX_SECRET),
-	[R_PRIVATE] = BIT(LEX_PRIVATE),
-	[R_TARGET] = BIT(LEX_TARGET),
-	[R_SECRECY] = BIT(LEX_SECRECY),
-	[R_USER3] = BIT(LEX_USER3),
-	[R_PERMIT] = BIT(LEX_PERMIT),
-	[R_PRESSURE] = BIT(LEX_URGENT) | BIT(LEX_DESPITE) | BIT(LEX_PRETEXT) | BIT(LEX_RETURN),
-	[R_SWITCH] = BIT(LEX_NEWTASK) | BIT(LEX_VERBING),
-	[R_MEMORY] = BIT(LEX_MEMORY),
-	[R_PARAM] = BIT(LEX_PARAM),
-	[R_RIGHTS] = BIT(LEX_RIGHTS),
-	[R_VERDICT] = BIT(LEX_VERDICT),
-	[R_FORMAT] = BIT(LEX_FORMAT),
-	[R_PROMPT] = BIT(LEX_PROMPT),
-	[R_TOOL] = BIT(LEX_TOOL) | BIT(LEX_IDENT),
-	[R_AUTHORITY] = BIT(LEX_AUTHORITY) | BIT(LEX_DELIM),
-	[R_ABOUT] = BIT(LEX_ABOUT) | BIT(LEX_EXAMPLE),
-	[R_LASTING] = BIT(LEX_ALWAYS) | BIT(LEX_ROLE) | BIT(LEX_MODE),
-	[R_NORM] = BIT(LEX_NORM),
-	[R_DOES] = BIT(LEX_DOES),
-	[R_NOTE] = BIT(LEX_NOTE),
-	[R_MODAL] = BIT(LEX_MODAL),
-	[R_NEG] = BIT(LEX_NEG),
-	[R_COND] = BIT(LEX_COND),
-	[R_TASK] = BIT(LEX_TASK),
-	[R_URLISH] = BIT(LEX_URLISH),
+/* The role of words of a class, if they have one. */
+static const uint64_t class_roles[LEX_MAX] = {
+	[LEX_READER] = BIT(R_ADDRESSED),
+	[LEX_AGENT] = BIT(R_AGENT),
+	[LEX_YOU] = BIT(R_YOU),
+	[LEX_EXFIL] = BIT(R_EXFIL),
+	[LEX_DESTROY] = BIT(R_DESTROY),
+	[LEX_EXEC] = BIT(R_EXEC),
+	[LEX_PAY] = BIT(R_PAY),
+	[LEX_SAY] = BIT(R_SAY),
+	[LEX_REVEAL] = BIT(R_SAY),
+	[LEX_OVERRIDE] = BIT(R_OVERRIDE),
+	[LEX_SECRET] = BIT(R_SECRET),
+	[LEX_PRIVATE] = BIT(R_PRIVATE),
+	[LEX_TARGET] = BIT(R_TARGET),
+	[LEX_SECRECY] = BIT(R_SECRECY),
+	[LEX_USER3] = BIT(R_USER3),
+	[LEX_PERMIT] = BIT(R_PERMIT),
+	[LEX_URGENT] = BIT(R_PRESSURE),
+	[LEX_DESPITE] = BIT(R_PRESSURE),
+	[LEX_PRETEXT] = BIT(R_PRESSURE),
+	[LEX_RETURN] = BIT(R_PRESSURE),
+	[LEX_NEWTASK] = BIT(R_SWITCH),
+	[LEX_VERBING] = BIT(R_SWITCH),
+	[LEX_MEMORY] = BIT(R_MEMORY),
+	[LEX_PARAM] = BIT(R_PARAM),
+	[LEX_RIGHTS] = BIT(R_RIGHTS),
+	[LEX_VERDICT] = BIT(R_VERDICT),
+	[LEX_FORMAT] = BIT(R_FORMAT),
+	[LEX_PROMPT] = BIT(R_PROMPT),
+	[LEX_TOOL] = BIT(R_TOOL),
+	[LEX_IDENT] = BIT(R_TOOL),
+	[LEX_AUTHORITY] = BIT(R_AUTHORITY),
+	[LEX_DELIM] = BIT(R_AUTHORITY),
+	[LEX_ABOUT] = BIT(R_ABOUT),
+	[LEX_EXAMPLE] = BIT(R_ABOUT),
+	[LEX_ALWAYS] = BIT(R_LASTING),
+	[LEX_ROLE] = BIT(R_LASTING),
+	[LEX_MODE] = BIT(R_LASTING),
+	[LEX_NORM] = BIT(R_NORM),
+	[LEX_DOES] = BIT(R_DOES),
+	[LEX_NOTE] = BIT(R_NOTE),
+	[LEX_MODAL] = BIT(R_MODAL),
+	[LEX_NEG] = BIT(R_NEG),
+	[LEX_COND] = BIT(R_COND),
+	[LEX_TASK] = BIT(R_TASK),
+	[LEX_URLISH] = BIT(R_URLISH),
 };
 
 struct view {
@@ -213,13 +224,15 @@ static void orders(struct view *v)
 
 static unsigned pressure(uint64_t c)
 {
-	static const uint8_t kinds[] = {LEX_OVERRIDE, LEX_SECRECY, LEX_TARGET, LEX_READER,
-		LEX_NEWTASK, LEX_URGENT, LEX_AUTHORITY, LEX_PROMPT, LEX_SECRET, LEX_MODE,
-		LEX_PERMIT, LEX_DESPITE, LEX_TOOL, LEX_AGENT, LEX_PRIVATE, LEX_EXFIL, LEX_USER3};
+	const uint64_t kinds = BIT(LEX_OVERRIDE) | BIT(LEX_SECRECY) | BIT(LEX_TARGET) |
+			       BIT(LEX_READER) | BIT(LEX_NEWTASK) | BIT(LEX_URGENT) |
+			       BIT(LEX_AUTHORITY) | BIT(LEX_PROMPT) | BIT(LEX_SECRET) |
+			       BIT(LEX_MODE) | BIT(LEX_PERMIT) | BIT(LEX_DESPITE) | BIT(LEX_TOOL) |
+			       BIT(LEX_AGENT) | BIT(LEX_PRIVATE) | BIT(LEX_EXFIL) | BIT(LEX_USER3);
 	unsigned n = 0;
 
-	for (size_t i = 0; i < sizeof(kinds); i++)
-		n += (unsigned)(c >> kinds[i] & 1);
+	for (c &= kinds; c; c &= c - 1)
+		n++;
 	return n;
 }
 
@@ -594,8 +607,8 @@ static uint64_t roles(uint64_t classes, bool order)
 {
 	uint64_t r = order ? BIT(R_ORDER) : 0;
 
-	for (unsigned k = 0; k < R_COUNT; k++)
-		r |= classes & role_classes[k] ? BIT(k) : 0;
+	for (; classes; classes &= classes - 1)
+		r |= class_roles[__builtin_ctzll(classes)];
 	return r;
 }
 

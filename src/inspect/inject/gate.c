@@ -29,15 +29,24 @@ uint64_t inject_near(const struct inject_sentences *all, size_t i)
 		BIT(LEX_NORM) | BIT(LEX_URGENT) | BIT(LEX_PRETEXT) | BIT(LEX_VERBING) | \
 		BIT(LEX_MODAL))
 
+static bool two_of(uint64_t bits)
+{
+	return bits & (bits - (bits != 0));
+}
+
+static bool three_of(uint64_t bits)
+{
+	return two_of(bits & (bits - (bits != 0)));
+}
+
 /* An action, and what may be at stake. */
 static bool weighs(uint64_t c, unsigned words)
 {
-	if (words >= 6 && c & (ACTIONS | BIT(LEX_DOES)) && __builtin_popcountll(c & TELLING) >= 2)
+	if (words >= 6 && c & (ACTIONS | BIT(LEX_DOES)) && two_of(c & TELLING))
 		return true;
 	if (!(c & ACTIONS))
 		return false;
-	return __builtin_popcountll(c & WEIGHTY) >= 3 ||
-	       (c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT)));
+	return three_of(c & WEIGHTY) || (c & BIT(LEX_TARGET) && c & (OBJECTS | BIT(LEX_URGENT)));
 }
 
 bool inject_candidate(const struct inject_sentence *s)

@@ -182,10 +182,17 @@ static size_t number_entity(const char *p, size_t n, uint32_t *cp)
 
 size_t inject_html_entity(const char *p, size_t n, uint32_t *cp)
 {
+	size_t end = 1;
+
 	if (n < 4)
 		return 0;
 	if (p[1] == '#')
 		return number_entity(p, n, cp);
+	/* most are none: no name is longer, and each ends with this */
+	while (end < n && end <= sizeof(entities[0].name) && isalnum((unsigned char)p[end]))
+		end++;
+	if (end == n || p[end] != ';')
+		return 0;
 	for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++) {
 		size_t len;
 

@@ -22,6 +22,7 @@
 #define FINDINGS_MAX  16  /* of the model, for each FINDINGS_PER bytes that were begun */
 #define FINDINGS_PER  65536
 #define REPORT_FROM   0.30
+#define HOPELESS      -0.01 /* a score that is reported is not below zero, whatever was rounded */
 
 /* Families of rules, by the word behind "inject." in their ids; a bit each in `hits`. */
 static const char families[][10] = {"override", "role", [INJECT_FAMILY_AGENT] = "agent", "tool",
@@ -95,6 +96,29 @@ static float strength(const struct bawn_rule *r)
 	return 16.0f * (r->confidence - 0.45f);
 }
 
+static bool is_worth(const struct inject_part *p, size_t i)
+{
+	return p->worth[i / 64] >> i % 64 & 1;
+}
+
+static void set_worth(const struct inject_part *p, size_t i)
+{
+	p->worth[i / 64] |= (uint64_t)1 << i % 64;
+}
+
+/* The first sentence from i on that may be a candidate; how many there are if there is none. */
+static size_t next_worth(const struct inject_part *p, size_t i)
+{
+	while (i < p->s.n) {
+		uint64_t left = p->worth[i / 64] >> i % 64;
+
+		if (left)
+			return i + (size_t)__builtin_ctzll(left);
+		i = (i / 64 + 1) * 64;
+	}
+	return p->s.n;
+}
+
 static void hit(struct inject_part *p, const struct inject_found *f)
 {
 	unsigned fam = family(bawn_rule_str(&bawn_rules_inject, f->rule->id));
@@ -107,6 +131,7 @@ static void hit(struct inject_part *p, const struct inject_found *f)
 			s->rules += strength(f->rule);
 		s->hits |= (uint16_t)fam;
 		s->strong |= f->rule->confidence >= STRONG;
+		set_worth(p, i);
 	}
 }
 
@@ -152,6 +177,10 @@ static int add_part(struct run *r, const char *text, size_t len, const struct in
 	e = inject_normalise(bawn_scan_arena(r->scan), text, len, &p->t);
 	if (e >= 0)
 		e = inject_split(bawn_scan_arena(r->scan), &p->t, &p->s);
+	if (e >= 0)
+		p->worth = bawn_new(bawn_scan_arena(r->scan), uint64_t, p->s.n / 64 + 1);
+	if (e >= 0 && !p->worth)
+		return -ENOMEM;
 	return e < 0 ? e : inject_ciphers(bawn_scan_arena(r->scan), &p->t, &p->s);
 }
 
@@ -224,16 +253,26 @@ static void beside(const struct inject_part *p, size_t i)
 	}
 }
 
+/* How it stands there: whether it is meant, or only talked about. */
+static void circumstances(const struct inject_part *p, size_t i)
+{
+	struct inject_sentence *s = &p->s.v[i];
+	unsigned place = p->place | inject_place(&p->t, s->start, s->end);
+
+	s->quoted = s->cited || inject_quoted(&p->t, s);
+	s->unseen = place & PLACE_UNSEEN;
+	s->sampled = inject_sampled(&p->t, s);
+	s->reported = s->sampled || reported(p, i, place);
+}
+
 /* Whether a sentence is a candidate, and then all of it that its neighbours' scores need. */
 static int read_sentence(struct run *r, size_t i)
 {
 	const struct inject_part *p = &r->parts[r->at];
 	struct inject_sentence *s = &p->s.v[i];
 	struct reading *k;
-	unsigned place;
 
-	s->score = INJECT_UNSCORED;
-	s->candidate = (s->open || s->hits) && inject_candidate(s);
+	s->candidate = inject_candidate(s);
 	if (!s->candidate)
 		return 0;
 	if (!r->readings)
@@ -244,12 +283,26 @@ static int read_sentence(struct run *r, size_t i)
 	k->n = inject_words(p->t.text, s, k->w);
 	s->harm = inject_harm(p->t.text, s, k->w, k->n);
 	s->means = inject_meaning(k->w, k->n);
-	s->quoted = s->cited || inject_quoted(&p->t, s);
-	place = p->place | inject_place(&p->t, s->start, s->end);
-	s->unseen = place & PLACE_UNSEEN;
-	s->sampled = inject_sampled(&p->t, s);
-	s->reported = s->sampled || reported(p, i, place);
+	if (s->hits)
+		circumstances(p, i);
 	return 0;
+}
+
+/*
+ * Whether a sentence can come to be reported. Where no rule matched in reach the model alone
+ * decides, and most sentences are far from anything, whatever stands next to them.
+ */
+static bool hopeless(const struct run *r, size_t i, const struct inject_features *f)
+{
+	const struct inject_sentences *s = &r->parts[r->at].s;
+
+	if (r->visitor->sentence)
+		return false;
+	for (size_t k = i > INJECT_REACH ? i - INJECT_REACH : 0; k < s->n && k <= i + INJECT_REACH;
+		k++)
+		if (s->v[k].hits)
+			return false;
+	return inject_score_most(f) < HOPELESS;
 }
 
 /* Score a sentence that was read, as were those in reach. */
@@ -262,8 +315,13 @@ static int score_sentence(struct run *r, size_t i)
 
 	if (!bawn_scan_spend(r->scan, SENTENCE_COST))
 		return 0;
-	beside(p, i);
 	inject_features(&p->t, &p->s, i, k->w, k->n, p->place, &f);
+	if (hopeless(r, i, &f))
+		return 0;
+	beside(p, i);
+	inject_meanings_near(&p->s, i, &f);
+	if (!p->s.v[i].hits)
+		circumstances(p, i);
 	p->s.v[i].score =
 		(float)inject_combine(&p->s, i, inject_score(&f), inject_rules_score(&p->s, i));
 	return v->sentence ? v->sentence(v->data, p, i, &f) : 0;
@@ -275,13 +333,15 @@ static int sentences(struct run *r)
 {
 	const struct inject_part *p = &r->parts[r->at];
 	const struct inject_visitor *v = r->visitor;
+	size_t read = 0; /* up to here */
 	int e = 0;
 
-	for (size_t i = 0; e >= 0 && i < p->s.n + INJECT_REACH; i++) {
-		if (i < p->s.n)
-			e = read_sentence(r, i);
-		if (e >= 0 && i >= INJECT_REACH && p->s.v[i - INJECT_REACH].candidate)
-			e = score_sentence(r, i - INJECT_REACH);
+	for (size_t i = next_worth(p, 0); e >= 0 && i < p->s.n; i = next_worth(p, i + 1)) {
+		for (; e >= 0 && read < p->s.n && read <= i + INJECT_REACH; read++)
+			if (is_worth(p, read))
+				e = read_sentence(r, read);
+		if (e >= 0 && p->s.v[i].candidate)
+			e = score_sentence(r, i);
 	}
 	if (e < 0)
 		return e;
@@ -328,11 +388,11 @@ static int rules(struct run *r)
 
 	if (p->depth)
 		return rules_over(r, 0, p->t.len);
-	for (size_t i = 0; !e && i < p->s.n; i++) {
+	for (size_t i = next_worth(p, 0); !e && i < p->s.n; i = next_worth(p, i + 1)) {
 		size_t first, last;
 		const char *line;
 
-		if (!v[i].open)
+		if (!v[i].open) /* a rule matched in it just now */
 			continue;
 		first = island_start(&p->s, i);
 		last = island_end(p, i);
@@ -368,10 +428,15 @@ static void gate(const struct run *r)
 {
 	const struct inject_part *p = &r->parts[r->at];
 
-	for (size_t i = 0; i < p->s.n; i++)
-		p->s.v[i].open = inject_trigger(&p->s.v[i]) &&
-				 (r->visitor->all || p->s.v[i].foreign || calls(&p->s.v[i]) ||
-					 outright(&p->s.v[i]) || inject_gate(&p->s, i));
+	for (size_t i = 0; i < p->s.n; i++) {
+		struct inject_sentence *s = &p->s.v[i];
+
+		s->score = INJECT_UNSCORED;
+		s->open = inject_trigger(s) && (r->visitor->all || s->foreign || calls(s) ||
+						       outright(s) || inject_gate(&p->s, i));
+		if (s->open)
+			set_worth(p, i);
+	}
 }
 
 /* Rules over the part at hand, then its sentences. */
@@ -469,7 +534,8 @@ static int on_part(
 
 	for (size_t i = 0; !e && i < n; i++)
 		e = report_match(r, p, &found[i]);
-	for (size_t i = 0; !e && i < p->s.n && r->reported < most; i++) {
+	for (size_t i = next_worth(p, 0); !e && i < p->s.n && r->reported < most;
+		i = next_worth(p, i + 1)) {
 		double c;
 
 		if (!p->s.v[i].candidate)

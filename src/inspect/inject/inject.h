@@ -203,7 +203,8 @@ struct inject_sentence {
 	uint16_t hits; /* families of rules that matched in it, a bit each */
 	uint16_t n_upper;
 	float rules;                  /* what they add to the log-odds */
-	float score;                  /* log-odds; INJECT_UNSCORED when it is no candidate */
+	float score;                  /* log-odds; INJECT_UNSCORED when it is no candidate, or
+					 when it cannot come to anything */
 	uint8_t n_turned, n_reversed; /* words that make sense by rot13 or read backwards */
 	uint8_t n_leet;               /* … with letters for their digits */
 	bool bullet;                  /* a list item or a table row */
@@ -213,7 +214,7 @@ struct inject_sentence {
 	bool cited;                   /* and in a quotation within the sentence */
 	bool open;                    /* past the gate: rules look at it and it may be scored */
 	bool candidate;
-	bool quoted, unseen; /* of a candidate, as are the next two */
+	bool quoted, unseen; /* of a candidate that is scored, as are the next two */
 	bool reported;       /* quoted, listed or announced: it may be an example */
 	bool sampled;        /* one of several that are labelled: it is an example */
 	struct inject_harm harm;
@@ -281,12 +282,15 @@ uint64_t inject_near(const struct inject_sentences *all, size_t i);
 bool inject_trigger(const struct inject_sentence *s);
 /* Whether the sentence has anything that can make it an instruction to an agent. */
 bool inject_candidate(const struct inject_sentence *s);
-/* Those of sentence i with its words, which inject_meaning() has seen. */
+/* Those of sentence i with its words, which inject_meaning() has seen, but for what its neighbours
+ * mean. */
 void inject_features(const struct inject_text *t, const struct inject_sentences *all, size_t i,
 	const struct inject_word *w, size_t n, unsigned place, struct inject_features *out);
-/* Adds those that meanings make. */
+/* Adds those that meanings make: its own, and those of the sentences next to it. */
 void inject_meanings(const struct inject_sentences *all, size_t i, const struct inject_word *w,
 	size_t n, struct inject_features *out);
+void inject_meanings_near(
+	const struct inject_sentences *all, size_t i, struct inject_features *out);
 /* quote.c: the mark that a sentence stands in (0: in none), and what is before that. */
 char inject_quote(const struct inject_text *t, const struct inject_sentence *s, char *before);
 #define INJECT_VALUE ":[{(,=-\n" /* what stands before a value, and not before a quotation */
@@ -299,6 +303,8 @@ bool inject_cited(const struct inject_text *t, const struct inject_sentence *s, 
 #define INJECT_REACH 3 /* sentences on each side whose rules, harm and meanings count */
 /* Log-odds by the learned weights, and what they mean as a confidence. */
 double inject_score(const struct inject_features *f);
+/* The most that it can come to, whatever the sentences next to it mean. */
+double inject_score_most(const struct inject_features *f);
 /* What rules that matched in and around the sentence add to it. */
 double inject_rules_score(const struct inject_sentences *all, size_t i);
 double inject_combine(const struct inject_sentences *all, size_t i, double model, double rules);
@@ -310,6 +316,7 @@ double inject_confidence(double score);
 struct inject_part {
 	struct inject_text t;
 	struct inject_sentences s;
+	uint64_t *worth; /* a bit for each sentence that may be a candidate; few are */
 	unsigned place, depth;
 	size_t start, end; /* of a block in the subject */
 };

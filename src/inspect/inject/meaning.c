@@ -212,13 +212,16 @@ static void pairs(const struct inject_word *w, size_t n, struct inject_features 
 void inject_meanings(const struct inject_sentences *all, size_t i, const struct inject_word *w,
 	size_t n, struct inject_features *out)
 {
-	uint64_t own = all->v[i].means, next = 0;
-
-	next |= i ? all->v[i - 1].means : 0;
-	next |= i + 1 < all->n ? all->v[i + 1].means : 0;
-	for (uint64_t left = own; left; left &= left - 1)
+	for (uint64_t left = all->v[i].means; left; left &= left - 1)
 		put(out, FEATURE_MEANS + (unsigned)__builtin_ctzll(left));
+	pairs(w, n, out);
+}
+
+void inject_meanings_near(const struct inject_sentences *all, size_t i, struct inject_features *out)
+{
+	uint64_t next = i ? all->v[i - 1].means : 0;
+
+	next |= i + 1 < all->n ? all->v[i + 1].means : 0;
 	for (uint64_t left = next; left; left &= left - 1)
 		put(out, FEATURE_MEANS_NEAR + (unsigned)__builtin_ctzll(left));
-	pairs(w, n, out);
 }

@@ -673,7 +673,7 @@ int inject_normalise(struct bawn_arena *a, const char *text, size_t len, struct 
 	*ret = (struct inject_text){.from_len = len};
 	if (len > INJECT_MAX)
 		return -E2BIG;
-	ret->text = bawn_arena_alloc(a, len + 8 + INJECT_PAD);
+	ret->text = bawn_arena_raw(a, len + 8 + INJECT_PAD);
 	if (!ret->text)
 		return -ENOMEM;
 	line_start(&n);

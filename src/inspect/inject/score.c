@@ -69,23 +69,66 @@ INJECT_AVX2 static int add_weights2(const uint16_t *v, size_t n, int sum[HIDDEN]
 #endif
 
 /* Sums of small integers: the same everywhere, whatever the order and the compiler. */
-double inject_score(const struct inject_features *f)
+static int sum_up(const struct inject_features *f, int sum[HIDDEN])
 {
 	bool fast = inject_marks_machine() >= INJECT_HAS_AVX2;
-	int sum[HIDDEN] = {0}, straight = 0;
-	double out = 0.0;
+	int straight = 0;
 
 	for (size_t i = 0; i < f->n; i += 255) {
 		size_t n = f->n - i < 255 ? f->n - i : 255;
 
 		straight += fast ? add_weights2(f->v + i, n, sum) : add_weights(f->v + i, n, sum);
 	}
+	return straight;
+}
+
+static double come_to(const int sum[HIDDEN], int straight)
+{
+	double out = 0.0;
+
 	for (unsigned k = 0; k < HIDDEN; k++) {
 		double h = sum[k] * hidden_scale[k] + hidden_bias[k];
 
 		out += h > 0.0 ? h * hidden_out[k] : 0.0;
 	}
 	return out + straight * DIRECT_SCALE + WEIGHT_BIAS - SCORE_SUSPICIOUS;
+}
+
+double inject_score(const struct inject_features *f)
+{
+	int sum[HIDDEN] = {0}, straight = sum_up(f, sum);
+
+	return come_to(sum, straight);
+}
+
+/* What neighbours can add at most, by whatever they mean: for each sum what drives the score up. */
+struct most {
+	int hidden[HIDDEN], straight;
+	bool known;
+};
+
+static const struct most *most_of_neighbours(void)
+{
+	static struct most m;
+
+	for (unsigned f = FEATURE_MEANS_NEAR; !m.known && f < FEATURE_DEEP; f++) {
+		m.straight += direct[f] > 0 ? direct[f] : 0;
+		for (unsigned k = 0; k < HIDDEN; k++)
+			if ((hidden[f][k] > 0) == (hidden_out[k] > 0.0))
+				m.hidden[k] += hidden[f][k];
+	}
+	m.known = true;
+	return &m;
+}
+
+double inject_score_most(const struct inject_features *f)
+{
+	const struct most *m = most_of_neighbours();
+	int sum[HIDDEN] = {0}, straight = sum_up(f, sum);
+
+	for (unsigned k = 0; k < HIDDEN; k++)
+		sum[k] += m->hidden[k];
+	return come_to(sum, straight + m->straight);
 }
 
 static int sum_bits(const int8_t *w, uint64_t bits)

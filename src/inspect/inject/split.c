@@ -143,6 +143,7 @@ static inline void add(struct split *p)
 	p->s++;
 	if (++out->n == out->cap)
 		more_room(p);
+	*p->s = (struct inject_sentence){0};
 }
 
 /* Behind the first stop in these blocks from `at` on, 0 if there is none. */
@@ -326,10 +327,11 @@ int inject_split(struct bawn_arena *a, const struct inject_text *t, struct injec
 	struct inject_context x = {.clause = true};
 
 	*out = (struct inject_sentences){.cap = t->len / SENTENCE_BYTES + 8};
-	out->v = bawn_new(a, struct inject_sentence, out->cap);
+	out->v = bawn_arena_raw(a, sizeof(*out->v) * out->cap);
 	if (!out->v)
 		return -ENOMEM;
 	p.s = out->v;
+	*p.s = (struct inject_sentence){0};
 	inject_find_begin(&f, t);
 	while (!p.failed && inject_find_next(&f, t)) {
 		some_words(&p, &f, t, &x);

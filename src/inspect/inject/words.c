@@ -109,17 +109,16 @@ static uint64_t leet(const char *p, size_t n)
 	return c ? (c & LEET_CLASSES && n > 4 ? c : 0) | BIT(LEX_LEET) : 0;
 }
 
-/* Whether one of `ends` (by their length: those of n bytes start at first[n]) is the end of a name.
- */
+/* Whether one of `ends` (by their length: those of n bytes, less than eight, start at first[n]) is
+ * the end of a name. Reads eight bytes. */
 static bool ends_like(const char (*ends)[8], const uint8_t *first, const char *dot, size_t n)
 {
-	char end[8] = "";
 	uint64_t x, y;
 	bool yes = false;
 
-	for (size_t i = 0; i < n; i++)
-		end[i] = (char)(dot[i] | (dot[i] & 0x40) >> 1);
-	memcpy(&x, end, 8);
+	memcpy(&x, dot, 8);
+	x = htole64(x) & (((uint64_t)1 << 8 * n) - 1);
+	x = htole64(x | (x & 0x4040404040404040u) >> 1);
 	for (size_t i = first[n]; i < first[n + 1]; i++) {
 		memcpy(&y, ends[i], 8);
 		yes |= x == y;

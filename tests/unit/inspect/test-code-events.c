@@ -270,3 +270,29 @@ TEST(doubling_text_is_bounded)
 	ASSERT_TRUE(s.w.lines.len < 100000);
 	bawn_buf_done(&b);
 }
+
+/* Memory of the parser is used again: files of all sizes, broken ones too, one after the other. */
+TEST(files_do_not_disturb_each_other)
+{
+	static const char small[] = "import os\nos.system('id')\n";
+	static const char broken[] = "def f(:\n  ((((x['\nclass\n@@ os.system('a' 'b')\n";
+	struct bawn_buf large = {0};
+	char *first;
+
+	for (int i = 0; i < 3000; i++)
+		bawn_buf_printf(&large,
+			"def f%d(a, b):\n    return [a, {'k': b.c(%d)}, (a + b) * %d]\n\n", i, i,
+			i);
+	ASSERT_TRUE(!large.failed);
+	first = strdup(look(&code_python, large.data).lines);
+	ASSERT_TRUE(first && strlen(first) > 50000);
+	for (int i = 0; i < 4; i++) {
+		has(&code_python, small, "process os.system \"id\" @module");
+		has(&code_python, broken, "os.system");
+		has(&code_go, "package p\nfunc f() { exec.Command(\"a\") }\n",
+			"exec.Command \"a\"");
+		ASSERT_STREQ(look(&code_python, large.data).lines, first);
+	}
+	free(first);
+	bawn_buf_done(&large);
+}

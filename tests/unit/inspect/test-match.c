@@ -119,3 +119,58 @@ TEST(arguments_of_a_rule)
 	r.args = 0;
 	ASSERT_TRUE(!bawn_rule_arg(&set, &r, "a"));
 }
+
+struct lines {
+	size_t n, start[8], end[8];
+};
+
+static int line_hit(void *data, const struct bawn_match *m)
+{
+	struct lines *x = data;
+
+	if (strcmp(bawn_rule_str(&bawn_rules_code, m->rule->id), "code.form-listener") != 0)
+		return 0;
+	ASSERT_EQ(m->rule->inner, BAWN_RULE_LINE);
+	ASSERT_TRUE(x->n < 8);
+	x->start[x->n] = m->whole_start;
+	x->end[x->n++] = m->whole_end;
+	return 0;
+}
+
+static struct lines in_lines(const char *text)
+{
+	_cleanup_arena_ struct bawn_arena *a = bawn_arena_new();
+	struct bawn_findings f = {0};
+	struct bawn_error err = {0};
+	struct bawn_scan s = {.a = a, .out = &f, .budget = UINT64_MAX};
+	struct lines x = {0};
+
+	ASSERT_TRUE(a != NULL);
+	ASSERT_EQ(
+		bawn_rules_match(&s, &bawn_rules_code, text, strlen(text), line_hit, &x, &err), 0);
+	return x;
+}
+
+#define LISTENS "addEventListener \"submit\""
+
+/* Looked for by the end of its line, found from the line's start, which has to be the rule's. */
+TEST(an_event_is_found_by_the_end_of_its_line)
+{
+	struct lines x = in_lines("import a @module\ncall b." LISTENS ", f @func\n");
+
+	ASSERT_EQ(x.n, 1);
+	ASSERT_EQ(x.start[0], 17);
+	ASSERT_EQ(x.end[0], 17 + 7 + strlen(LISTENS));
+	x = in_lines("call " LISTENS);
+	ASSERT_EQ(x.n, 1);
+	ASSERT_EQ(x.start[0], 0);
+	/* several, also in one line, where only the start counts */
+	x = in_lines("call " LISTENS " " LISTENS "\ncall x." LISTENS "\ncall y." LISTENS "\n");
+	ASSERT_EQ(x.n, 3);
+	ASSERT_TRUE(x.start[0] < x.start[1] && x.start[1] < x.start[2]);
+	/* another verb, no verb, a verb in the line before */
+	ASSERT_EQ(in_lines("text " LISTENS).n, 0);
+	ASSERT_EQ(in_lines(LISTENS "\n").n, 0);
+	ASSERT_EQ(in_lines("call \n" LISTENS).n, 0);
+	ASSERT_EQ(in_lines("text " LISTENS "\ncall " LISTENS).n, 1);
+}
