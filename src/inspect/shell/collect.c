@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is gathered before anything leaves, and ways of getting at it that no single word gives
- * away: trees that are offered to other machines, archives that are sealed and written as text,
- * the list of accounts put aside, and log-ins that are tried over and over.
+ * Ways of getting at secrets and of showing them that no single word gives away: trees that are
+ * offered to other machines, log-ins that are tried over and over, searches through what others
+ * typed, and secrets written so that no mask knows them.
  */
 #include <string.h>
 
@@ -52,57 +52,6 @@ static int vet_serve(struct sh *s, const struct sh_command *c)
 	return sh_vet_fact(s, c, "@serve", dir);
 }
 
-/* An archive that was encrypted and is now written as text: nobody reads it here. */
-static int vet_sealed(struct sh *s, const struct sh_command *c)
-{
-	unsigned taint = c->in.taint;
-
-	if (!sh_is(c->args.v[0].text, "|base64|base32|xxd|uuencode|basenc|"))
-		return 0;
-	for (size_t i = 1; i < c->args.n; i++) {
-		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
-
-		taint |= f ? f->data.taint : 0;
-		if (sh_is(c->args.v[i].text, "|-d|-D|--decode|-r|"))
-			return 0;
-	}
-	return (taint & SH_SEALED) ? sh_found(s, c, "command.stage-sealed", "collection",
-					     "makes a sealed archive ready to be sent as text",
-					     s->script ? 0.2 : 0.33)
-				   : 0;
-}
-
-static bool accounts(const char *word)
-{
-	return sh_is(word, "|/etc/passwd|/etc/group|");
-}
-
-static bool set_aside(const char *path)
-{
-	return !strncmp(path, "/tmp/", 5) || !strncmp(path, "/var/tmp/", 9) ||
-	       !strncmp(path, "/dev/shm/", 9);
-}
-
-/* All accounts, copied or packed where others find them. Reading them is everyday work. */
-static int vet_accounts(struct sh *s, const struct sh_command *c)
-{
-	const char *p = c->args.v[0].text;
-	bool whole = c->args.n > 1 && accounts(c->args.v[1].text), away = false;
-
-	if (sh_is(p, "|cp|gzip|bzip2|xz|zip|tar|7z|install|")) {
-		for (size_t i = 1; i < c->args.n; i++) {
-			whole = whole || accounts(c->args.v[i].text);
-			away = away || set_aside(c->args.v[i].text);
-		}
-	}
-	for (size_t i = 0; !strcmp(p, "cat") && c->args.n == 2 && i < c->redirs.n; i++)
-		away = away || (c->redirs.v[i].kind == SH_OUT && set_aside(c->redirs.v[i].path));
-	return whole && away
-		       ? sh_found(s, c, "command.stage-accounts", "collection",
-				 "puts the accounts of this machine aside", s->script ? 0.2 : 0.31)
-		       : 0;
-}
-
 /* It is given a password in its words. */
 static bool logs_in(const struct sh *s, const struct sh_command *c)
 {
@@ -130,6 +79,17 @@ static bool logs_in(const struct sh *s, const struct sh_command *c)
 	return !strcmp(c->args.v[0].text, "sshpass");
 }
 
+/* sshpass -p "$p" in a loop over the lines of a file. */
+static bool from_list(const struct sh_command *c)
+{
+	for (size_t i = 2; i < c->args.n; i++) {
+		if (!strcmp(c->args.v[0].text, "sshpass") &&
+			!strcmp(c->args.v[i - 1].text, "-p") && (c->args.v[i].taint & SH_FILE))
+			return true;
+	}
+	return false;
+}
+
 /* Programs that ask who is there, fed from a list in a loop. */
 static int vet_guess(struct sh *s, const struct sh_command *c)
 {
@@ -146,6 +106,8 @@ static int vet_guess(struct sh *s, const struct sh_command *c)
 		return c->how & SH_STDIN ? sh_vet_fact(s, c, "@guess", p) : 0;
 	if (!s->sub->text || !logs_in(s, c))
 		return 0;
+	if (from_list(c))
+		return sh_vet_fact(s, c, "@guess", p);
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		if (memmem(s->sub->text, s->sub->len, lists[i], strlen(lists[i])))
 			return sh_vet_fact(s, c, "@guess", p);
@@ -174,29 +136,6 @@ static int vet_search(struct sh *s, const struct sh_command *c)
 				"searches what others typed, sent or started for secrets", 0.36);
 	}
 	return 0;
-}
-
-static bool hidden_file(const char *path)
-{
-	return set_aside(path) && (strstr(path, "/.") || !strncmp(path, "/dev/shm/", 9));
-}
-
-/* The environment or what a store said, in a file that nobody is meant to see. */
-static int vet_hide(struct sh *s, const struct sh_command *c)
-{
-	bool hides = false;
-
-	if (!((c->out.taint | c->in.taint) & (SH_ENV | SH_SECRET)))
-		return 0;
-	for (size_t i = 0; i < c->redirs.n; i++)
-		hides = hides || (c->redirs.v[i].kind != SH_IN && c->redirs.v[i].path &&
-					 hidden_file(c->redirs.v[i].path));
-	for (size_t i = 0; i < c->writes.n; i++)
-		hides = hides || hidden_file(c->writes.v[i]);
-	if (!hides)
-		return 0;
-	return sh_found(s, c, "command.stage-secrets", "collection",
-		"puts secrets aside in a hidden place", s->script ? 0.2 : 0.36);
 }
 
 /* The folders that web servers show to everybody. */
@@ -260,8 +199,8 @@ static int vet_unmask(struct sh *s, const struct sh_command *c)
 
 int sh_vet_collect(struct sh *s, const struct sh_command *c)
 {
-	static int (*const vets[])(struct sh * s, const struct sh_command *c) = {vet_serve,
-		vet_unmask, vet_hide, vet_show, vet_sealed, vet_accounts, vet_guess, vet_search};
+	static int (*const vets[])(struct sh * s, const struct sh_command *c) = {
+		vet_serve, vet_unmask, vet_show, vet_guess, vet_search};
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < sizeof(vets) / sizeof(vets[0]); i++)

@@ -150,7 +150,8 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 	static const char *const net[] = {"urlopen", "requests.", "http.client", "socket", "fetch(",
 		"http.request", "https.request", "axios", "Net::HTTP", "LWP", "HTTP::", "curl_exec",
 		"fsockopen", "smtplib", "ftplib", "httpx", "aiohttp", "http.post", "URI.open",
-		"file_get_contents('http", "file_get_contents(\"http", "TCPSocket", "dns", NULL};
+		"file_get_contents('http", "file_get_contents(\"http", "TCPSocket", "dns",
+		"IO::Socket", NULL};
 	static const char *const all[] = {"dict(os.environ)", "=os.environ)", "str(os.environ)",
 		"dumps(os.environ", "stringify(process.env)", "ENV.to_h", "ENV.to_a",
 		"json.dumps(dict(os.environ", "%ENV", "getenv())", "os.environ.copy()", NULL};
@@ -312,57 +313,24 @@ static int vet_made_program(struct sh *s, const struct sh_command *c)
 	return 0;
 }
 
-/* All settings or all homes, not those of one program or one person. */
-static bool packs_system(struct sh *s, const struct sh_command *c)
-{
-	for (size_t i = 1; i < c->args.n; i++) {
-		const char *t = c->args.v[i].text;
-		enum sh_place p = t[0] != '-' ? sh_place(s, t) : SH_HERE_DIR;
-
-		if (p == SH_ROOT_DIR ||
-			sh_is(sh_path(s, t), "|/etc|/etc/|/etc/*|/home|/home/|/home/*|"
-					     "/root|/root/|/Users|/Users/*|"))
-			return true;
-	}
-	return false;
-}
-
-/* Secrets that are gathered in one file: the step before they leave. */
-static int vet_stage(struct sh *s, const struct sh_command *c)
-{
-	bool pack = sh_is(c->args.v[0].text, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ditto|");
-	double x = pack && (c->how & SH_REMOTE) && packs_system(s, c) ? 0.34 : 0;
-
-	if (!pack && (strcmp(c->args.v[0].text, "cp") != 0 || !sh_has(c, "|-r|-a|-R|-rf|-ar|")))
-		return 0;
-	if (sh_has(c, "|x|-x|xf|-xf|xzf|-xzf|xvf|-xvf|xzvf|-xzvf|xvzf|-xvzf|-t|tf|-tf|tvf|-tvf|"))
-		return 0;
-	for (size_t i = 1; i < c->args.n; i++) {
-		const struct sh_secret *k = sh_secret_of(s, c->args.v[i].text);
-		bool last = i + 1 == c->args.n;
-
-		if (k && (k->taint & SH_HARD) && !(last && !pack) && !sh_not_read(c, i))
-			x = pack ? 0.42 : 0.36;
-	}
-	return sh_found(s, c, "command.stage-secrets", "collection",
-		"puts secrets of others together in one place", s->script ? x * 0.5 : x);
-}
-
 /* The file that is run: the program, or the script of a shell when that is hidden. */
-static const char *script_of(const struct sh_command *c)
+static const char *script_of(struct sh *s, const struct sh_command *c)
 {
 	const char *t = c->args.n > 1 ? c->args.v[1].text : "";
 
 	if ((sh_is_shell(c->args.v[0].text) || sh_interpreter(c->args.v[0].text)) && t[0] == '/' &&
 		strstr(t, "/."))
 		return t;
+	/* cd /tmp/.x && ./run */
+	if (c->path && !strncmp(c->path, "./", 2) && s->cwd && strstr(s->cwd, "/."))
+		return sh_path(s, c->path);
 	return c->path ? c->path : "";
 }
 
 /* Programs in places where anybody can put them. */
 static int vet_place(struct sh *s, const struct sh_command *c)
 {
-	const char *p = script_of(c);
+	const char *p = script_of(s, c);
 	bool temp = !strncmp(p, "/tmp/", 5) || !strncmp(p, "/var/tmp/", 9) ||
 		    !strncmp(p, "/dev/shm/", 9);
 	bool hidden = temp && strstr(p, "/.");
@@ -453,8 +421,6 @@ int sh_vet_flow(struct sh *s, const struct sh_command *c)
 	if (rc < 0 || !c->args.n)
 		return rc;
 	rc = sh_vet_leak(s, c);
-	if (rc == 0)
-		rc = vet_stage(s, c);
 	if (rc == 0)
 		rc = vet_unpack(s, c);
 	if (rc == 0)

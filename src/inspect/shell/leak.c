@@ -117,26 +117,38 @@ static const char *body_file(const struct sh_command *c, size_t i)
 											  : NULL;
 }
 
+bool sh_is_archive(const char *path)
+{
+	return ends_in(path, ".tgz\0.tar.gz\0.tar\0.zip\0.7z\0.rar\0.tar.xz\0.txz\0.tar.bz2\0"
+			     ".tbz\0.tbz2\0.tar.zst\0.cpio\0");
+}
+
 static const char dumps[] = ".sql\0.sql.gz\0.dump\0.sql.bz2\0.sql.zst\0";
+
+/* A file of the system, or of somebody's own papers. */
+static bool lies_beyond(struct sh *s, const char *path)
+{
+	bool own = strstr(path, "/Documents") || strstr(path, "/Desktop") ||
+		   strstr(path, "/Pictures");
+
+	return sh_of_system(s, path) || (own && sh_place(s, path) == SH_IN_HOME);
+}
 
 /* What the place and the name of a file say about what is in it. */
 static void take_file(struct sh *s, struct sh_leak *l, const char *path, bool many)
 {
 	const struct sh_file *f = sh_file_get(s, path, false);
 	enum sh_place p = sh_place(s, path);
-	bool own = strstr(path, "/Documents/") || strstr(path, "/Desktop/") ||
-		   strstr(path, "/Pictures/");
 
 	/* nobody sends a folder: it stands for the files that were found there */
 	if (p == SH_ROOT_DIR || p == SH_HOME_DIR || p == SH_SYSTEM_DIR)
 		take(l, SH_SECRET, "files of others");
 	if (ends_in(path, dumps))
 		take(l, SH_SECRET, "a dump of a database");
-	l->beyond = l->beyond || sh_of_system(s, path) || (p == SH_IN_HOME && own);
+	l->beyond = l->beyond || lies_beyond(s, path);
 	l->parcel = l->parcel || (p == SH_TEMP && many) ||
 		    (p == SH_TEMP && f && (f->data.taint & SH_PACKED)) ||
-		    (p == SH_TEMP && ends_in(path, ".tgz\0.tar.gz\0.tar\0.zip\0.7z\0.rar\0"
-						   ".tar.xz\0.txz\0.tar.bz2\0.tar.zst\0"));
+		    (p == SH_TEMP && sh_is_archive(path));
 }
 
 /* Word i is what is sent, or the file that holds it. */
@@ -225,9 +237,10 @@ static void take_orders(struct sh *s, const struct sh_command *c, struct sh_leak
 /* Programs that send their input to a machine named in their words. */
 static void pipe_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
-	l->raw = sh_is(c->args.v[0].text, "|nc|ncat|netcat|socat|telnet|websocat|");
+	l->raw = sh_is(c->args.v[0].text, "|nc|ncat|netcat|socat|telnet|websocat|ftpput|");
+	l->stream = (c->how & SH_STDIN) != 0;
 	take(l, c->in.taint & ~SH_NET, c->in.from);
-	if (c->how & SH_STDIN)
+	if (l->stream || sh_is(c->args.v[0].text, "|ftpput|ncftpput|"))
 		take(l, SH_FILE, NULL);
 	take_orders(s, c, l);
 	for (size_t i = 1; i < c->args.n; i++) {
@@ -281,8 +294,10 @@ static void take_copied(
 			r->away = r->away ? r->away : i;
 		} else if (!sh_not_read(c, i)) {
 			take_word(s, l, w, true);
-			if (w->text[0] != '-' && c->args.v[i - 1].text[0] != '-')
-				r->here = i;
+			if (w->text[0] == '-' || c->args.v[i - 1].text[0] == '-')
+				continue;
+			r->here = i;
+			l->beyond = l->beyond || lies_beyond(s, w->text);
 		}
 	}
 }
@@ -319,6 +334,8 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 	/* from there to here */
 	if (l->host && r.away < r.here)
 		l->taint &= ~(SH_SECRET | SH_HARD);
+	l->copied = l->host && r.here && r.here < r.away;
+	l->beyond = l->beyond && l->copied;
 }
 
 /* Programs that put files into a store or onto a page of somebody, by the words that say so. */
@@ -529,7 +546,7 @@ static void gather(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 	else if (sh_is(p, "|nc|ncat|netcat|socat|telnet|openssl|ssh|ftp|tftp|lftp|mail|mailx|mutt|"
 			  "sendmail|swaks|msmtp|smbclient|sftp|s-nail|restic|websocat|wscat|finger|"
 			  "whois|gs-netcat|croc|wormhole|magic-wormhole|ffsend|lp|rlogin|hping3|ab|"
-			  "ncftpput|tailscale|gh|"))
+			  "ncftpput|ftpput|tailscale|gh|"))
 		pipe_leak(s, c, l);
 	else if (sh_is(p, "|dig|nslookup|host|ping|drill|resolvectl|getent|ping6|traceroute|"))
 		name_leak(s, c, l);
@@ -550,7 +567,7 @@ int sh_vet_leak(struct sh *s, const struct sh_command *c)
 	double x;
 
 	gather(s, c, &l);
-	if ((!l.taint && !l.beyond && !l.parcel) ||
+	if ((!l.taint && !l.beyond && !l.parcel && !l.copied) ||
 		(c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV)) &&
 			!(c->in.taint & SH_SECRET)))
 		return 0;
@@ -561,8 +578,10 @@ int sh_vet_leak(struct sh *s, const struct sh_command *c)
 		return 0;
 	for (size_t i = 1; i < c->args.n; i++)
 		l.transfer = l.transfer && !in_name(&c->args.v[i]);
-	l.far = l.host && ((sh_host_of(s, l.host, NULL) == SH_HOST_PLAIN && !l.named) ||
+	l.far = l.host && ((sh_host_of(s, l.host, NULL) == SH_HOST_PLAIN &&
+				   (!l.named || sh_host_personal(l.host))) ||
 				  sh_host_of(s, l.host, NULL) == SH_HOST_ODD);
+	l.abroad = l.host && sh_host_abroad(l.host);
 	x = sh_worth(s, &l);
 	/* who sends a backup to his own machine does not hide it from that machine */
 	if (l.transfer && (l.taint & SH_SECRET) && s->encrypted.n && x > 0 && x < 0.42)

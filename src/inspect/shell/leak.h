@@ -20,6 +20,8 @@ struct sh_leak {
 	bool stream;      /* what another program prints, as it comes */
 	bool beyond;      /* a file of the system or of somebody's own papers */
 	bool parcel;      /* an archive that lies where things are put aside */
+	bool copied;      /* from here to there, whatever it is */
+	bool abroad;      /* to a bare address that is in no network of one's own */
 };
 
 /* How sure it is that this should not leave, by what it is and where it goes; 0: it may. */

@@ -310,6 +310,8 @@ enum sh_host {
 };
 enum sh_host sh_host_of(struct sh *s, const char *word, const char **ret_host);
 bool sh_host_drop(const char *word); /* made to receive things: webhooks, pastes, collaborators */
+bool sh_host_abroad(const char *word); /* a bare address outside of networks of one's own */
+bool sh_host_personal(const char *word); /* where people keep files of their own */
 bool sh_is_url(const char *word);
 
 /* vet.c: findings of one command. */
@@ -330,8 +332,14 @@ int sh_vet_destroy(struct sh *s, const struct sh_command *c);
 int sh_tree_names(struct sh *s, struct sh_command *c);
 bool sh_narrowed(const struct sh_command *c, bool depth); /* find with conditions */
 int sh_vet_trees(struct sh *s, const struct sh_command *c);
-/* collect.c: what is gathered, offered or guessed. */
+/* It makes something that nobody reads without a key. */
+bool sh_encrypts(const struct sh_command *c);
+/* Names of papers, mail and databases of people: where names of files come from. */
+#define SH_PAPERS "papers of people"
+/* collect.c: what is offered, guessed or searched. */
 int sh_vet_collect(struct sh *s, const struct sh_command *c);
+/* stage.c: what is put together or aside before it leaves. */
+int sh_vet_stage(struct sh *s, const struct sh_command *c);
 /* procs.c: "ps NAMES" when the command picks processes by their names out of `from`. */
 const char *sh_picked(struct sh *s, const struct sh_command *c, const char *from);
 /* Processes that are ended by a name that was picked, and loops that flood or spread. */
@@ -341,6 +349,7 @@ int sh_vet_flow(struct sh *s, const struct sh_command *c);
 bool sh_not_read(const struct sh_command *c, size_t i);
 /* leak.c: secrets and local data that leave, through a program or through /dev/tcp. */
 int sh_vet_leak(struct sh *s, const struct sh_command *c);
+bool sh_is_archive(const char *path); /* by its name */
 int sh_vet_tcp(struct sh *s, const struct sh_command *c);
 /* The first n words, before a wrapper is taken away: only secrets beyond doubt. */
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n);

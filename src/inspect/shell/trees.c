@@ -36,6 +36,25 @@ static bool of_others(enum sh_place p)
 	return p == SH_ROOT_DIR || p == SH_HOME_DIR || p == SH_SYSTEM_DIR;
 }
 
+/* -name '*.docx': what people write, send and keep in databases. */
+static bool seeks_papers(const struct sh_command *c)
+{
+	for (size_t i = 2; i < c->args.n; i++) {
+		const char *dot = strrchr(c->args.v[i].text, '.');
+		char ext[8] = {0};
+		size_t n = dot ? strspn(dot + 1, "abcdefghijklmnopqrstuvwxyzDOCXLSPF0123456789") : 0;
+
+		if (!n || n >= sizeof(ext) ||
+			!sh_is(c->args.v[i - 1].text, "|-name|-iname|-path|-ipath|"))
+			continue;
+		memcpy(ext, dot + 1, n);
+		if (sh_is(ext, "|doc|docx|xls|xlsx|ppt|pptx|pdf|PDF|odt|ods|rtf|pst|ost|mbox|eml|"
+			       "kdb|kdbx|sqlite|sqlite3|mdb|wallet|pem|p12|pfx|ppk|ovpn|DOC|DOCX|"))
+			return true;
+	}
+	return false;
+}
+
 int sh_tree_names(struct sh *s, struct sh_command *c)
 {
 	bool find = sh_is(c->args.v[0].text, "|find|gfind|"), self = false;
@@ -66,7 +85,7 @@ int sh_tree_names(struct sh *s, struct sh_command *c)
 			c->out.taint |= some ? SH_SOME : SH_TREE;
 		else if ((p == SH_ABSOLUTE || p == SH_IN_SYSTEM || p == SH_IN_HOME) && !some)
 			c->out.taint |= SH_SOME;
-		c->out.from = t;
+		c->out.from = of_others(p) && find && seeks_papers(c) ? SH_PAPERS : t;
 	}
 	return 0;
 }
@@ -125,7 +144,7 @@ static bool option_starts(const struct sh_command *c, const char *start)
 	return false;
 }
 
-static bool encrypts(const struct sh_command *c)
+bool sh_encrypts(const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
 
@@ -257,7 +276,7 @@ int sh_vet_trees(struct sh *s, const struct sh_command *c)
 		return vet_lost(s, c);
 	if (sh_is(p, "|cp|mv|install|ln|"))
 		return vet_planted(s, c);
-	if (c->args.n && encrypts(c))
+	if (c->args.n && sh_encrypts(c))
 		return note_encrypted(s, c);
 	return 0;
 }

@@ -13,6 +13,7 @@
  *   @as user               for whom sudo runs something
  *   @bomb name             a function that starts itself twice
  *   @serve /path           a tree that it offers to other machines
+ *   @papers prog           it puts aside papers that were found
  *   @guess prog            a log-in that is tried again and again
  *   @raw text              a text that is no shell's, as it is
  *
@@ -590,6 +591,8 @@ int sh_vet(struct sh *s, struct sh_command *c)
 		rc = sh_vet_flow(s, c);
 	if (rc >= 0 && c->args.n)
 		rc = sh_vet_collect(s, c);
+	if (rc >= 0 && c->args.n)
+		rc = sh_vet_stage(s, c);
 	if (rc >= 0 && c->args.n)
 		rc = sh_vet_procs(s, c);
 	return rc < 0 ? rc : 0;

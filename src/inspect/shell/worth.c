@@ -118,6 +118,19 @@ static bool is_beyond(const struct sh_leak *l)
 	return (l->beyond || (l->taint & SH_SYSTEM)) && (l->web || l->raw) && l->far;
 }
 
+/* The same, or a tree as it is packed, onto a machine that has no name. */
+static bool is_sent_abroad(const struct sh_leak *l)
+{
+	return l->transfer && l->abroad &&
+	       (l->beyond || (l->stream && (l->taint & SH_PACKED)));
+}
+
+/* By ssh and the like, to a machine that says what it is for. */
+static bool is_copied(const struct sh_leak *l)
+{
+	return l->copied && sh_host_drop(l->host);
+}
+
 static bool is_parcel(const struct sh_leak *l)
 {
 	return l->parcel && l->web && l->far;
@@ -166,6 +179,8 @@ static const struct {
 	{is_sealed, 0.6, 0.36},
 	{is_packed, 0.5, 0.33},
 	{is_beyond, 0.5, 0.36},
+	{is_sent_abroad, 0.34, 0},
+	{is_copied, 0.5, 0},
 	{is_parcel, 0.4, 0.31},
 	{is_tree, 0.5, 0.33},
 	{is_lookup, 0.6, 0.42},
