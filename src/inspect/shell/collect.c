@@ -128,7 +128,8 @@ static int vet_search(struct sh *s, const struct sh_command *c)
 			"searches a disk itself, past the rights of the files on it",
 			s->script ? 0.2 : 0.36);
 	if (!strstr(c->in.from, "history") && !strstr(c->in.from, "environ") &&
-		!sh_is(c->in.from, "|ps|tcpdump|tshark|ngrep|"))
+		!sh_is(c->in.from, "|ps|tcpdump|tshark|ngrep|") &&
+		!(sh_is(c->in.from, "|env|printenv|") && sh_goes_aside(s, c)))
 		return 0;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strcasestr(c->line, words[i]))

@@ -76,6 +76,10 @@ static void read_word(struct sh *s, const struct sh_command *c, size_t i, struct
 	if (!x)
 		return;
 	v = (double)x->read;
+	if (i && !strncmp(c->args.v[i].text, "/home/*/", 8) && v > 0 && !never_reads(c)) {
+		worse(r, x, v);
+		return;
+	}
 	if (v >= SURE ? never_reads(c) || (i && sh_not_read(c, i) && c->args.v[0].text[0] != 's')
 		      : !i || only_names(c) || sh_not_read(c, i))
 		return;
@@ -144,6 +148,22 @@ static bool any_of(const char *text, const char *const *list)
 	return false;
 }
 
+/* 203.0.113.9 in a source text; documentation and one's own networks do not count. */
+static bool names_address(struct sh *s, const char *code)
+{
+	for (const char *p = code; (p = strpbrk(p, "0123456789")); p += strspn(p, "0123456789.")) {
+		size_t n = strspn(p, "0123456789."), dots = 0;
+		const char *word;
+
+		for (size_t i = 0; i < n; i++)
+			dots += p[i] == '.';
+		word = n > 6 && n < 16 && dots == 3 ? bawn_arena_strndup(s->a, p, n) : NULL;
+		if (word && sh_host_abroad(word))
+			return true;
+	}
+	return false;
+}
+
 /* A program in another language that reads secrets and talks to the network. */
 static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 {
@@ -162,6 +182,8 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 		"sendmail", "send_message", ".sendall(", ".send(", ".sendfile(", "storbinary",
 		"storlines", "data=", "data =", "body:", "body=", "POST", "PUT", ".lookup(",
 		"urlencode", "encodeURIComponent", "quote(", "http_build_query", NULL};
+	static const char *const puts[] = {".post(", ".put(", "Net::HTTP.post", ".sendall(",
+		".send(", ".sendfile(", "storbinary", "storlines", "data=open", "print $s", NULL};
 	const struct sh_secret *x = sh_secret_of(s, code);
 
 	if (!any_of(code, net))
@@ -179,6 +201,9 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 		!strstr(code, "://localhost") && !strstr(code, "://127.0.0.1"))
 		return sh_found(s, c, "command.exfiltration", "exfiltration",
 			"reads secrets and sends them to another machine", s->script ? 0.25 : 0.5);
+	if (!s->script && any_of(code, opens) && any_of(code, puts) && names_address(s, code))
+		return sh_found(s, c, "command.exfiltration", "exfiltration",
+			"sends a file to a machine that has no name", 0.36);
 	return 0;
 }
 

@@ -182,6 +182,14 @@ static bool says_who(const char *before, const char *word)
 			       strcasestr(word, "api-key:") || strcasestr(word, "apikey:")));
 }
 
+/* https://api.telegram.org/bot$TOKEN/sendMessage: the service wants to know who speaks, there. */
+static bool is_login(const struct sh_word *w)
+{
+	const char *at = strstr(w->text, "://api.telegram.org/bot$");
+
+	return at && !strstr(w->text, "$(") && !strchr(at + 24, '$') && !strchr(at, '?');
+}
+
 static void curl_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	/* name=@FILE is what they send */
@@ -209,7 +217,7 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 			take_body(s, c, i, l);
 		} else if (head) {
 			take_header(l, w);
-		} else if (w->taint & (SH_SECRET | SH_ENV | SH_HOST | SH_HARD)) {
+		} else if ((w->taint & (SH_SECRET | SH_ENV | SH_HOST | SH_HARD)) && !is_login(w)) {
 			take_word(s, l, w, false);
 			l->lookup = l->lookup || announces(w);
 		}
@@ -234,9 +242,23 @@ static void take_orders(struct sh *s, const struct sh_command *c, struct sh_leak
 		take(l, x->taint & 0xff, x->pattern);
 }
 
+/* TCP4:host:port,option as socat writes it: host:port. */
+static const char *socket_peer(struct sh *s, const char *word)
+{
+	const char *colon = strchr(word, ':');
+
+	if (!colon || (strncasecmp(word, "tcp", 3) != 0 && strncasecmp(word, "udp", 3) != 0 &&
+			      strncasecmp(word, "openssl", 7) != 0 &&
+			      strncasecmp(word, "ssl", 3) != 0))
+		return NULL;
+	return bawn_arena_strndup(s->a, colon + 1, strcspn(colon + 1, ","));
+}
+
 /* Programs that send their input to a machine named in their words. */
 static void pipe_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
+	bool socket = !strcmp(c->args.v[0].text, "socat");
+
 	l->raw = sh_is(c->args.v[0].text, "|nc|ncat|netcat|socat|telnet|websocat|ftpput|");
 	l->stream = (c->how & SH_STDIN) != 0;
 	take(l, c->in.taint & ~SH_NET, c->in.from);
@@ -245,9 +267,11 @@ static void pipe_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 	take_orders(s, c, l);
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
+		const char *peer = socket ? socket_peer(s, w->text) : w->text;
 
-		if (!l->host && w->text[0] != '-' && sh_host_of(s, w->text, NULL) != SH_HOST_NONE)
-			l->host = w->text;
+		if (!l->host && w->text[0] != '-' && peer &&
+			sh_host_of(s, peer, NULL) != SH_HOST_NONE)
+			l->host = peer;
 		if (!sh_not_read(c, i))
 			take_word(s, l, w, true);
 	}
@@ -281,6 +305,23 @@ struct route {
 	size_t away, here;
 };
 
+/* An option whose word comes behind it. */
+static bool takes_word(const struct sh_command *c, const char *option)
+{
+	const char *p = c->args.v[0].text;
+	size_t n = strlen(option);
+
+	if (option[0] != '-' || strchr(option, '='))
+		return false;
+	if (!strcmp(p, "scp"))
+		return strchr("PioFlcJSD", option[n - 1]) != NULL;
+	if (!strcmp(p, "rsync"))
+		return sh_is(option, "|--exclude|--include|--exclude-from|--include-from|--rsh|"
+				     "--files-from|--filter|--bwlimit|--port|--password-file|") ||
+		       (option[1] != '-' && strchr("efTBM", option[n - 1]));
+	return true;
+}
+
 static void take_copied(
 	struct sh *s, const struct sh_command *c, struct sh_leak *l, struct route *r)
 {
@@ -294,7 +335,7 @@ static void take_copied(
 			r->away = r->away ? r->away : i;
 		} else if (!sh_not_read(c, i)) {
 			take_word(s, l, w, true);
-			if (w->text[0] == '-' || c->args.v[i - 1].text[0] == '-')
+			if (w->text[0] == '-' || takes_word(c, c->args.v[i - 1].text))
 				continue;
 			r->here = i;
 			l->beyond = l->beyond || lies_beyond(s, w->text);

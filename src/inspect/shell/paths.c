@@ -283,6 +283,7 @@ static const struct sh_secret secrets[] = {
 	{"/var/lib/kubelet/pki", 0.4f, BOTH, "cluster keys"},
 	{"/var/log/btmp", 0.0f, BOTH | WORD, "failed logins"},
 	{"/var/spool/mail", 0.0f, SH_SECRET, "mail"},
+	{"/var/mail", 0.0f, SH_SECRET, "mail"},
 	{"krb5cc_", 0.4f, BOTH, "Kerberos tickets"},
 	{".smbcredentials", 0.42f, BOTH | WORD, "network passwords"},
 	{".vnc/passwd", 0.42f, BOTH | WORD, "passwords of servers"},

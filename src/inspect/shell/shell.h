@@ -32,6 +32,7 @@
 #define SH_CLIP    (1u << 12) /* what somebody copied or typed */
 #define SH_ENDLESS (1u << 13) /* never ends by itself: yes, /dev/zero */
 #define SH_SMALL   (1u << 14) /* compressed, whatever it is */
+#define SH_OUTER   (1u << 16) /* an archive of what lies outside of the workspace */
 #define SH_SYSTEM  (1u << 15) /* content of a file of the system that is not public knowledge */
 
 /* Bytes that are known, partly known or only known by where they come from. */
@@ -340,6 +341,8 @@ bool sh_encrypts(const struct sh_command *c);
 int sh_vet_collect(struct sh *s, const struct sh_command *c);
 /* stage.c: what is put together or aside before it leaves. */
 int sh_vet_stage(struct sh *s, const struct sh_command *c);
+/* It makes or adds to a file where every program of the machine may write. */
+bool sh_goes_aside(struct sh *s, const struct sh_command *c);
 /* procs.c: "ps NAMES" when the command picks processes by their names out of `from`. */
 const char *sh_picked(struct sh *s, const struct sh_command *c, const char *from);
 /* Processes that are ended by a name that was picked, and loops that flood or spread. */

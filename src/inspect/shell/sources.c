@@ -102,7 +102,8 @@ unsigned sh_source(const struct sh_command *c, const char **ret_from)
 	if (!strcmp(p, "ps") && shows_environment(c))
 		return SH_ENV;
 	if (sh_is(p, "|pbpaste|wl-paste|") ||
-		(sh_is(p, "|xclip|xsel|") && has(c, "|-o|-out|--output|-bo|-ob|-op|")))
+		(sh_is(p, "|xclip|xsel|") && has(c, "|-o|-out|--output|-bo|-ob|-op|")) ||
+		(!strcmp(p, "xsel") && !(c->how & SH_STDIN)))
 		return SH_SECRET | SH_CLIP;
 	if (sh_is(p, "|tcpdump|tshark|ngrep|"))
 		return has(c, "|-r|") ? SH_FILE : SH_SECRET;

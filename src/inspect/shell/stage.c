@@ -118,8 +118,7 @@ static int vet_together(struct sh *s, const struct sh_command *c)
 		"puts secrets of others together in one place", s->script ? x * 0.5 : x);
 }
 
-/* It makes or adds to a file where things are put aside. */
-static bool goes_aside(struct sh *s, const struct sh_command *c)
+bool sh_goes_aside(struct sh *s, const struct sh_command *c)
 {
 	for (size_t i = 0; i < c->redirs.n; i++) {
 		const struct sh_redir *r = &c->redirs.v[i];
@@ -143,7 +142,7 @@ static int vet_papers(struct sh *s, const struct sh_command *c)
 	for (size_t i = 1; i < c->args.n; i++)
 		papers = papers ||
 			 (c->args.v[i].from && !strcmp(c->args.v[i].from, SH_PAPERS));
-	return papers && goes_aside(s, c) ? sh_vet_fact(s, c, "@papers", c->args.v[0].text) : 0;
+	return papers && sh_goes_aside(s, c) ? sh_vet_fact(s, c, "@papers", c->args.v[0].text) : 0;
 }
 
 /* Somebody's whole home or all of his papers among what is packed; sh_whole_trees marked it. */
@@ -162,21 +161,25 @@ static bool packs_home(struct sh *s, const struct sh_command *c)
 	return false;
 }
 
-/* A file of a person that says more than the person would tell: what was typed, mail. */
-static bool is_private(struct sh *s, const struct sh_word *w)
+/* A file of a person that says more than the person would tell: what was typed, mail. Of whole
+ * folders and of what is packed together everything counts. */
+static bool is_private(struct sh *s, const struct sh_word *w, bool whole)
 {
 	const struct sh_secret *x =
 		w->text[0] == '/' || w->text[0] == '~' ? sh_secret_of(s, w->text) : NULL;
 
-	return x && ((double)x->read >= 0.2 || !strcmp(x->what, "mail"));
+	return x && !set_aside(w->text) &&
+	       ((double)x->read >= 0.2 || !strcmp(x->what, "mail") ||
+		       (whole && (x->taint & SH_SECRET) && !accounts(w->text)));
 }
 
 static bool takes_private(struct sh *s, const struct sh_command *c)
 {
 	bool copy = sh_is(c->args.v[0].text, "|cp|mv|install|rsync|");
+	bool whole = !copy || sh_has(c, "|-r|-a|-R|-rf|-ar|");
 
 	for (size_t i = 1; i + copy < c->args.n; i++) {
-		if (is_private(s, &c->args.v[i]))
+		if (is_private(s, &c->args.v[i], whole))
 			return true;
 	}
 	return false;
@@ -185,14 +188,17 @@ static bool takes_private(struct sh *s, const struct sh_command *c)
 static int vet_aside(struct sh *s, const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text, *means = NULL;
+	bool cuts = !strcmp(p, "split") && (c->in.taint & SH_PACKED) && c->args.n > 1 &&
+		    set_aside(sh_path(s, sh_last(c)));
 
-	if (!goes_aside(s, c))
+	if (!cuts && !sh_goes_aside(s, c))
 		return 0;
 	if (packs_home(s, c))
 		means = "packs a home or the papers in it where others find them";
-	else if (!strcmp(p, "split") && (c->in.taint & SH_PACKED))
+	else if (cuts)
 		means = "cuts an archive into pieces that can be sent";
-	else if (sh_is(p, "|cat|cp|mv|install|rsync|head|tail|dd|") && takes_private(s, c))
+	else if (sh_is(p, "|cat|cp|mv|install|rsync|head|tail|dd|tar|zip|7z|rar|cpio|") &&
+		 takes_private(s, c))
 		means = "puts what somebody wrote or typed where others find it";
 	else if ((c->out.taint & SH_CLIP) && sh_is(p, "|xclip|xsel|pbpaste|wl-paste|"))
 		means = "puts what somebody copied where others find it";

@@ -490,7 +490,9 @@ static int vet_install(
 		.confidence = s->script ? 0.35 : 0.55,
 	};
 
-	if (!d || !(d->taint & SH_NET) || !d->url || !strstr(path, "bin/") ||
+	if (!d || !(d->taint & SH_NET) || !d->url ||
+		(!strstr(path, "bin/") && strncmp(path, "/lib", 4) != 0 &&
+			strncmp(path, "/usr/lib", 8) != 0 && strncmp(path, "/etc/", 5) != 0) ||
 		sh_host_of(s, d->url, NULL) != SH_HOST_ODD)
 		return 0;
 	return sh_report(s, c, &f);
