@@ -76,6 +76,9 @@ static void read_word(struct sh *s, const struct sh_command *c, size_t i, struct
 	if (!x)
 		return;
 	v = (double)x->read;
+	if (!strcmp(x->pattern, "_history") && !(c->how & SH_PIPED) &&
+		sh_is(c->args.v[0].text, "|cat|less|more|strings|xxd|base64|"))
+		v = 0.31;
 	if (i && !strncmp(c->args.v[i].text, "/home/*/", 8) && v > 0 && !never_reads(c)) {
 		worse(r, x, v);
 		return;
@@ -361,7 +364,7 @@ static int vet_place(struct sh *s, const struct sh_command *c)
 	bool hidden = temp && strstr(p, "/.");
 	double x = hidden                        ? 0.6
 		   : !strncmp(p, "/dev/shm/", 9) ? 0.45
-		   : c->how & SH_ROOT            ? 0.34
+		   : c->how & SH_ROOT            ? (s->past & SH_PAST_UNPACK ? 0.2 : 0.34)
 						 : 0.1;
 
 	if (!temp || sh_file_get(s, p, false) || s->script)

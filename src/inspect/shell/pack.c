@@ -90,6 +90,7 @@ void sh_note_unpacked(struct sh *s, const struct sh_command *c)
 	if (strcmp(c->args.v[0].text, "unzip") != 0 && !strchr(flags, 'x') &&
 		!sh_has(c, "|--extract|"))
 		return;
+	s->past |= SH_PAST_UNPACK;
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
 

@@ -175,6 +175,7 @@ struct sh {
 #define SH_PAST_SECRET (1u << 0) /* read something secret */
 #define SH_PAST_FIFO   (1u << 1) /* made a named pipe */
 #define SH_PAST_NET    (1u << 2)
+#define SH_PAST_UNPACK (1u << 3) /* unpacked an archive */
 
 int sh_no_memory(struct sh *s);
 

@@ -282,11 +282,46 @@ static bool plain_settings(const struct sh_command *c, const struct sh_data *d)
 	return !strstr(path, "profile") || !strncmp(d->text, "export ", 7);
 }
 
+/* /dev/tcp/…, ~/.x/run: devices that are no sink, and what is hidden; folders of tools are not. */
+static bool odd_place(const char *t)
+{
+	static const char *const devices[] = {"null", "stdout", "stderr", "fd/", NULL};
+	static const char *const folders[] = {"env", "venv", "local/", "config/", "cargo/", "nvm/",
+		"rbenv/", "pyenv/", "npm", "bun/", "deno/", "asdf/", "sdkman/", "rvm/", "/", "./",
+		NULL};
+
+	for (const char *p = t; (p = strstr(p, "/dev/")); p += 5) {
+		if (!starts(p + 5, devices))
+			return true;
+	}
+	for (const char *p = t; (p = strstr(p, "/.")); p += 2) {
+		if (!starts(p + 2, folders))
+			return true;
+	}
+	return false;
+}
+
+/* LD_PRELOAD=./build/shim.so ./build/app: one's own library, for one's own program. */
+static bool own_library(const struct sh_command *c)
+{
+	bool own = false;
+
+	for (size_t i = 0; i < c->assigns.n; i++) {
+		const char *t = c->assigns.v[i].text;
+
+		if (!strncmp(t, "LD_PRELOAD=", 11))
+			own = c->assigns.v[i].known && t[11] != '/' && t[11] != '~' &&
+			      !strstr(t, "..");
+	}
+	return own && c->path && strchr(c->path, '/') && c->path[0] != '/' &&
+	       !(c->how & (SH_ROOT | SH_REMOTE));
+}
+
 /* What the command writes is known and nothing to worry about. */
 static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_command *c)
 {
-	static const char *const bad[] = {"/tmp/", "/dev/", "curl", "wget", "base64", "nc ", "ncat",
-		"socat", "bash -i", "/.", "eval", "http:", "python -c", "python3 -c", "perl -e",
+	static const char *const bad[] = {"/tmp/", "curl", "wget", "base64", "nc ", "ncat",
+		"socat", "bash -i", "eval", "http:", "python -c", "python3 -c", "perl -e",
 		"chmod", "rm -rf", "mkfifo", "@reboot", "exec ", NULL};
 	const char *check = bawn_rule_str(&bawn_rules_command, r->check);
 	bool in = c->writes.n || (c->args.n && !strcmp(c->args.v[0].text, "crontab"));
@@ -303,8 +338,11 @@ static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_co
 	if (!strcmp(check, "foreign-key"))
 		return own_key(c);
 	if (!strcmp(check, "starts-something"))
-		return plain_settings(c, &d) && !any_in(d.text, bad);
-	return d.len && d.text && strchr(d.text, '/') && !any_in(d.text, bad);
+		return plain_settings(c, &d) && !any_in(d.text, bad) && !odd_place(d.text);
+	if (!strcmp(check, "foreign-library"))
+		return own_library(c);
+	return d.len && d.text && strchr(d.text, '/') && !any_in(d.text, bad) &&
+	       !odd_place(d.text);
 }
 
 static int hit(void *data, const struct bawn_match *m)
