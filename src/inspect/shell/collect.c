@@ -115,13 +115,31 @@ static int vet_guess(struct sh *s, const struct sh_command *c)
 	return 0;
 }
 
+/* Words that only secrets and their labels are made of. */
+static bool seeks_secrets(const struct sh_command *c)
+{
+	static const char *const words[] = {"passw", "secret", "private_key", "private key",
+		"private\x1fkey", "api_key", "apikey", "access_key", "credential", "akia", "ghp_"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcasestr(c->line, words[i]))
+			return true;
+	}
+	return false;
+}
+
 /* A shell history, the traffic or the environment of others that is searched for passwords. */
 static int vet_search(struct sh *s, const struct sh_command *c)
 {
 	static const char *const words[] = {"pass", "secret", "token", "key", "authorization"};
 
-	if (!sh_is(c->args.v[0].text, "|grep|egrep|rg|awk|") ||
-		!(c->in.taint & (SH_SECRET | SH_ENV)) || !c->in.from)
+	if (!sh_is(c->args.v[0].text, "|grep|egrep|rg|awk|") || !c->in.from)
+		return 0;
+	/* find ~ … | xargs grep -l private_key: in whatever others have */
+	if ((c->how & SH_ARGSIN) && (c->in.taint & (SH_TREE | SH_SOME)) && seeks_secrets(c))
+		return sh_found(s, c, "command.credential-hunt", "credential-access",
+			"searches the files of others for secrets", s->script ? 0.2 : 0.36);
+	if (!(c->in.taint & (SH_SECRET | SH_ENV)))
 		return 0;
 	if (!strcmp(c->in.from, "a dump of the disk"))
 		return sh_found(s, c, "command.search-disk", "credential-access",

@@ -416,9 +416,19 @@ static double download_worth(struct sh *s, const struct sh_data *d, bool file)
 	return s->script ? x * 0.5 : x;
 }
 
+/* bash <(curl …): no file that somebody could have read before. */
+static bool from_pipe(const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		if (!strncmp(c->args.v[i].text, "/dev/fd/", 8))
+			return true;
+	}
+	return false;
+}
+
 int sh_vet_execution(struct sh *s, const struct sh_command *c, const struct sh_data *d)
 {
-	bool file = !(c->how & SH_STDIN) && c->args.n &&
+	bool file = !(c->how & SH_STDIN) && c->args.n && !from_pipe(c) &&
 		    (sh_is_shell(c->args.v[0].text) || sh_interpreter(c->args.v[0].text) ||
 			    strchr(c->path ? c->path : "", '/'));
 	int rc = 0;
