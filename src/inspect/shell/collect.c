@@ -18,7 +18,10 @@ static bool serves(const struct sh_command *c)
 		return !strcmp(t, "-m") && sh_is(m, "|http.server|SimpleHTTPServer|pyftpdlib|");
 	if (sh_is(p, "|npx|bunx|pnpx|"))
 		return sh_is(t[0] == '-' ? m : t, "|http-server|serve|live-server|");
-	return sh_is(p, "|http-server|live-server|darkhttpd|webfsd|miniserve|dufs|updog|");
+	if (sh_is(p, "|rclone|caddy|twistd|twist|"))
+		return sh_is(t[0] == '-' ? m : t, "|serve|file-server|web|ftp|");
+	return sh_is(p, "|http-server|live-server|darkhttpd|webfsd|miniserve|dufs|updog|goshs|ran|"
+			"static-web-server|simple-http-server|smbserver.py|impacket-smbserver|");
 }
 
 /* The tree that is offered: named, or where it is started. */

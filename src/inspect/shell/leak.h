@@ -9,7 +9,9 @@
 struct sh_leak {
 	unsigned taint;
 	const char *from;
-	const char *host; /* word that names where it goes */
+	const char *variable; /* of the environment, when it is a single one */
+	bool whole;           /* all of the environment */
+	const char *host;     /* word that names where it goes */
 	bool transfer;    /* a tool for copying files between one's own machines */
 	bool store;       /* what leaves is where a person keeps the keys to other machines */
 	bool lookup;      /* as part of a name that is looked up */

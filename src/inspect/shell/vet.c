@@ -13,6 +13,7 @@
  *   @as user               for whom sudo runs something
  *   @bomb name             a function that starts itself twice
  *   @serve /path           a tree that it offers to other machines
+ *   @quiet prog word…      a search of everything that says nothing about what it may not see
  *   @papers prog           it puts aside papers that were found
  *   @guess prog            a log-in that is tried again and again
  *   @raw text              a text that is no shell's, as it is
@@ -536,6 +537,18 @@ static int vet_install(
 	return sh_report(s, c, &f);
 }
 
+/* find / … 2>/dev/null: who looks where he has no business does not want to hear about it. */
+static int vet_quiet(struct sh *s, const struct sh_command *c, const struct sh_redir *d)
+{
+	const char *line;
+
+	if (d->fd != 2 || strcmp(d->path, "/dev/null") != 0 || !c->args.n ||
+		strcmp(c->args.v[0].text, "find") != 0)
+		return 0;
+	line = bawn_arena_printf(s->a, "@quiet %s", c->line);
+	return line ? match(s, c, line) : sh_no_memory(s);
+}
+
 static int vet_redirect(struct sh *s, const struct sh_command *c, const struct sh_redir *d)
 {
 	bool out = d->kind == SH_OUT || d->kind == SH_APPEND;
@@ -550,6 +563,8 @@ static int vet_redirect(struct sh *s, const struct sh_command *c, const struct s
 		rc = vet_put(s, c, d->path, &c->out);
 	if (rc == 0 && d->kind == SH_OUT && d->fd != 2)
 		rc = vet_install(s, c, d->path, &c->out);
+	if (rc == 0 && d->kind == SH_OUT)
+		rc = vet_quiet(s, c, d);
 	return rc;
 }
 

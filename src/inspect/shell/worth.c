@@ -43,11 +43,10 @@ static bool is_stray(const struct sh_leak *l)
 
 	const char *host = l->host && strstr(l->host, "://") ? strstr(l->host, "://") + 3 : l->host;
 
-	if (!(l->taint & SH_ENV) || l->transfer || !l->from || l->from[0] != '$' || !host ||
-		host[0] == '$')
+	if (l->whole || l->transfer || !l->variable || !host || host[0] == '$')
 		return false;
 	for (size_t i = 0; i < sizeof(bound) / sizeof(bound[0]); i++) {
-		if (!strncmp(l->from + 1, bound[i].name, strlen(bound[i].name)))
+		if (!strncmp(l->variable + 1, bound[i].name, strlen(bound[i].name)))
 			return !strstr(l->host, bound[i].home);
 	}
 	return false;
@@ -56,7 +55,7 @@ static bool is_stray(const struct sh_leak *l)
 /* One variable: that is also how services are used. */
 static bool is_variable(const struct sh_leak *l)
 {
-	return (l->taint & SH_ENV) && !(l->taint & SH_SECRET) && l->from && l->from[0] == '$';
+	return l->variable && !l->whole && !(l->taint & SH_SECRET);
 }
 
 static bool is_environment(const struct sh_leak *l)
@@ -191,7 +190,9 @@ static const struct {
 double sh_worth(struct sh *s, const struct sh_leak *l)
 {
 	enum sh_host h = l->host ? sh_host_of(s, l->host, NULL) : SH_HOST_NONE;
-	bool odd = h == SH_HOST_ODD;
+	/* machines of one's own have no names either */
+	bool odd = h == SH_HOST_ODD &&
+		   (!l->transfer || sh_host_drop(l->host) || sh_host_abroad(l->host));
 
 	if (h == SH_HOST_ALLOWED)
 		return 0;
