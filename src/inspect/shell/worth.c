@@ -191,8 +191,8 @@ double sh_worth(struct sh *s, const struct sh_leak *l)
 {
 	enum sh_host h = l->host ? sh_host_of(s, l->host, NULL) : SH_HOST_NONE;
 	/* machines of one's own have no names either */
-	bool odd = h == SH_HOST_ODD &&
-		   (!l->transfer || sh_host_drop(l->host) || sh_host_abroad(l->host));
+	bool own = h == SH_HOST_ODD && !sh_host_drop(l->host) && !sh_host_abroad(l->host);
+	bool odd = h == SH_HOST_ODD && !(own && (l->transfer || l->named || is_variable(l)));
 
 	if (h == SH_HOST_ALLOWED)
 		return 0;
