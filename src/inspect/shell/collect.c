@@ -86,8 +86,8 @@ static bool logs_in(const struct sh *s, const struct sh_command *c)
 static bool from_list(const struct sh_command *c)
 {
 	for (size_t i = 2; i < c->args.n; i++) {
-		if (!strcmp(c->args.v[0].text, "sshpass") &&
-			!strcmp(c->args.v[i - 1].text, "-p") && (c->args.v[i].taint & SH_FILE))
+		if (!strcmp(c->args.v[0].text, "sshpass") && !strcmp(c->args.v[i - 1].text, "-p") &&
+			(c->args.v[i].taint & SH_FILE))
 			return true;
 	}
 	return false;

@@ -134,8 +134,8 @@ static const char dumps[] = ".sql\0.sql.gz\0.dump\0.sql.bz2\0.sql.zst\0";
 /* A file of the system, or of somebody's own papers. */
 static bool lies_beyond(struct sh *s, const char *path)
 {
-	bool own = strstr(path, "/Documents") || strstr(path, "/Desktop") ||
-		   strstr(path, "/Pictures");
+	bool own =
+		strstr(path, "/Documents") || strstr(path, "/Desktop") || strstr(path, "/Pictures");
 
 	return sh_of_system(s, path) || sh_place(s, path) == SH_HOME_DIR ||
 	       (own && sh_place(s, path) == SH_IN_HOME);
@@ -258,9 +258,9 @@ static const char *socket_peer(struct sh *s, const char *word)
 {
 	const char *colon = strchr(word, ':');
 
-	if (!colon || (strncasecmp(word, "tcp", 3) != 0 && strncasecmp(word, "udp", 3) != 0 &&
-			      strncasecmp(word, "openssl", 7) != 0 &&
-			      strncasecmp(word, "ssl", 3) != 0))
+	if (!colon ||
+		(strncasecmp(word, "tcp", 3) != 0 && strncasecmp(word, "udp", 3) != 0 &&
+			strncasecmp(word, "openssl", 7) != 0 && strncasecmp(word, "ssl", 3) != 0))
 		return NULL;
 	return bawn_arena_strndup(s->a, colon + 1, strcspn(colon + 1, ","));
 }
@@ -608,10 +608,9 @@ static void gather(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 		name_leak(s, c, l);
 	else if (store_leak(s, c, l))
 		return;
-	else if (
-		sh_is(p,
-			"|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"
-			"restic|borg|duplicity|kopia|"))
+	else if (sh_is(p,
+			 "|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"
+			 "restic|borg|duplicity|kopia|"))
 		copy_leak(s, c, l);
 	else
 		other_leak(s, c, l);

@@ -51,8 +51,8 @@ static struct sh_data *made(struct sh *s, struct sh_command *c, const char *to)
 static bool packs_outer(struct sh *s, const struct sh_command *c)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
-		enum sh_place p = c->args.v[i].text[0] == '/' ? sh_place(s, c->args.v[i].text)
-							      : SH_HERE_DIR;
+		enum sh_place p =
+			c->args.v[i].text[0] == '/' ? sh_place(s, c->args.v[i].text) : SH_HERE_DIR;
 
 		if (p == SH_ABSOLUTE || p == SH_IN_SYSTEM || p == SH_SYSTEM_DIR)
 			return true;

@@ -311,7 +311,7 @@ enum sh_host {
 	SH_HOST_ODD, /* a bare address, a tunnel, a paste or drop site */
 };
 enum sh_host sh_host_of(struct sh *s, const char *word, const char **ret_host);
-bool sh_host_drop(const char *word); /* made to receive things: webhooks, pastes, collaborators */
+bool sh_host_drop(const char *word);   /* made to receive things: webhooks, pastes, collaborators */
 bool sh_host_abroad(const char *word); /* a bare address outside of networks of one's own */
 bool sh_host_personal(const char *word); /* where people keep files of their own */
 bool sh_is_url(const char *word);

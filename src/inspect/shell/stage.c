@@ -140,8 +140,7 @@ static int vet_papers(struct sh *s, const struct sh_command *c)
 	bool papers = (c->how & SH_ARGSIN) && c->in.from && !strcmp(c->in.from, SH_PAPERS);
 
 	for (size_t i = 1; i < c->args.n; i++)
-		papers = papers ||
-			 (c->args.v[i].from && !strcmp(c->args.v[i].from, SH_PAPERS));
+		papers = papers || (c->args.v[i].from && !strcmp(c->args.v[i].from, SH_PAPERS));
 	return papers && sh_goes_aside(s, c) ? sh_vet_fact(s, c, "@papers", c->args.v[0].text) : 0;
 }
 
@@ -213,8 +212,7 @@ static int vet_locked(struct sh *s, const struct sh_command *c)
 	bool parcel = false;
 
 	if (!sh_is(c->args.v[0].text, "|openssl|gpg|gpg2|ccrypt|ccencrypt|mcrypt|") ||
-		!sh_encrypts(c) ||
-		!sh_has(c, "|-k|-pass|--passphrase|-K|-p|"))
+		!sh_encrypts(c) || !sh_has(c, "|-k|-pass|--passphrase|-K|-p|"))
 		return 0;
 	for (size_t i = 1; i < c->args.n; i++) {
 		const char *t = c->args.v[i].text;
@@ -222,9 +220,9 @@ static int vet_locked(struct sh *s, const struct sh_command *c)
 
 		if (!strncmp(t, "env:", 4) || !strncmp(t, "file:", 5) || strchr(t, '$'))
 			return 0;
-		parcel = parcel || (set_aside(sh_path(s, t)) &&
-					   (sh_is_archive(t) ||
-						   (f && (f->data.taint & SH_PACKED))));
+		parcel =
+			parcel || (set_aside(sh_path(s, t)) &&
+					  (sh_is_archive(t) || (f && (f->data.taint & SH_PACKED))));
 	}
 	return parcel ? sh_found(s, c, "command.stage-sealed", "collection",
 				"locks an archive that was put aside", s->script ? 0.15 : 0.32)

@@ -42,7 +42,8 @@ static bool seeks_papers(const struct sh_command *c)
 	for (size_t i = 2; i < c->args.n; i++) {
 		const char *dot = strrchr(c->args.v[i].text, '.');
 		char ext[8] = {0};
-		size_t n = dot ? strspn(dot + 1, "abcdefghijklmnopqrstuvwxyzDOCXLSPF0123456789") : 0;
+		size_t n =
+			dot ? strspn(dot + 1, "abcdefghijklmnopqrstuvwxyzDOCXLSPF0123456789") : 0;
 
 		if (!n || n >= sizeof(ext) ||
 			!sh_is(c->args.v[i - 1].text, "|-name|-iname|-path|-ipath|"))

@@ -321,9 +321,9 @@ static bool own_library(const struct sh_command *c)
 /* What the command writes is known and nothing to worry about. */
 static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_command *c)
 {
-	static const char *const bad[] = {"/tmp/", "curl", "wget", "base64", "nc ", "ncat",
-		"socat", "bash -i", "eval", "http:", "python -c", "python3 -c", "perl -e",
-		"chmod", "rm -rf", "mkfifo", "@reboot", "exec ", NULL};
+	static const char *const bad[] = {"/tmp/", "curl", "wget", "base64", "nc ", "ncat", "socat",
+		"bash -i", "eval", "http:", "python -c", "python3 -c", "perl -e", "chmod", "rm -rf",
+		"mkfifo", "@reboot", "exec ", NULL};
 	const char *check = bawn_rule_str(&bawn_rules_command, r->check);
 	bool in = c->writes.n || (c->args.n && !strcmp(c->args.v[0].text, "crontab"));
 	struct sh_data d = in ? c->in : c->out;
@@ -342,8 +342,7 @@ static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_co
 		return plain_settings(c, &d) && !any_in(d.text, bad) && !odd_place(d.text);
 	if (!strcmp(check, "foreign-library"))
 		return own_library(c);
-	return d.len && d.text && strchr(d.text, '/') && !any_in(d.text, bad) &&
-	       !odd_place(d.text);
+	return d.len && d.text && strchr(d.text, '/') && !any_in(d.text, bad) && !odd_place(d.text);
 }
 
 static int hit(void *data, const struct bawn_match *m)
