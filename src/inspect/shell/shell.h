@@ -258,6 +258,8 @@ int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in);
 int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* told.c: the same for variables, orders and lists of programs; sh_find_inner calls it. */
 int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in);
+/* later.c: what it writes where others will run it; its output is known by now. */
+void sh_later(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 /* The strings that a source text in some language hands to a shell. */
 int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in);
 bool sh_is_shell(const char *word);

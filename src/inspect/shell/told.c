@@ -87,10 +87,15 @@ static int wrapped(struct sh *s, const struct sh_command *c, struct sh_inners *i
 static int listed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
 	struct sh_words w = {0};
-	bool list = false;
+	bool list = false, bare = false;
 
 	for (size_t i = 1; i < c->args.n; i++) {
 		struct sh_word *x;
+
+		/* without CMD the words are what runs */
+		bare = bare || (!w.n && !strcmp(c->args.v[i].text, ":::"));
+		if (bare && list && in->n < SH_INNER_MAX / 2)
+			(void)sh_inner_put(s, in, c->args.v[i].text, 0);
 
 		list = list || !strcmp(c->args.v[i].text, ":::");
 		if (!strcmp(c->args.v[i].text, ":::") || (!w.n && c->args.v[i].text[0] == '-') ||
@@ -101,7 +106,7 @@ static int listed(struct sh *s, const struct sh_command *c, struct sh_inners *in
 			return sh_no_memory(s);
 		*x = c->args.v[i];
 	}
-	if (list && w.n)
+	if (list && w.n && !bare)
 		(void)sh_inner_put(s, in, sh_quote_words(s, &w, 0), 0);
 	return 0;
 }
