@@ -281,6 +281,8 @@ int sh_vet_code(struct sh *s, const struct sh_command *c, const char *code)
 	if (rc == 0)
 		rc = code_leak(s, c, code);
 	if (rc == 0)
+		rc = sh_vet_code_input(s, c, code);
+	if (rc == 0)
 		rc = note_download(s, code);
 	if (rc == 0 && strstr(code, "/etc/passwd") && any_of(code, packs))
 		rc = sh_found(s, c, "command.stage-accounts", "collection",

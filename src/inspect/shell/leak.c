@@ -197,12 +197,27 @@ static bool is_login(const struct sh_word *w)
 	return at && !strstr(w->text, "$(") && !strchr(at + 24, '$') && !strchr(at, '?');
 }
 
+/* What an address may not say. */
+#define IN_URL (SH_SECRET | SH_ENV | SH_HOST | SH_HARD | SH_FILE | SH_SYSTEM | SH_PACKED | SH_SEALED)
+
+/* Names that were read from a file are asked for everywhere, but of machines that nobody knows. */
+static unsigned in_url(const struct sh_word *w)
+{
+	bool known = !sh_host_abroad(w->text) && !sh_host_drop(w->text);
+
+	return w->taint & ~(SH_NET | SH_DECODED | (known ? SH_FILE : 0));
+}
+
 static void curl_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	/* name=@FILE is what they send */
 	bool items = sh_is(c->args.v[0].text, "|http|https|xh|xhs|curlie|");
 
 	l->web = true;
+	if (items && (c->how & SH_STDIN)) {
+		take_input(l, c);
+		l->stream = true;
+	}
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 		const char *before = c->args.v[i - 1].text;
@@ -224,8 +239,8 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 			take_body(s, c, i, l);
 		} else if (head) {
 			take_header(l, w);
-		} else if ((w->taint & (SH_SECRET | SH_ENV | SH_HOST | SH_HARD)) && !is_login(w)) {
-			take_word(s, l, w, false);
+		} else if ((w->taint & IN_URL) && !is_login(w)) {
+			take(l, in_url(w), w->from);
 			l->lookup = l->lookup || announces(w);
 		}
 		/* … | xargs -I{} curl https://a.example/?d={} */
@@ -272,6 +287,8 @@ static void pipe_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 
 	l->raw = sh_is(c->args.v[0].text, "|nc|ncat|netcat|socat|telnet|websocat|ftpput|");
 	l->stream = (c->how & SH_STDIN) != 0;
+	l->shown = !strcmp(c->args.v[0].text, "gh") && sh_has(c, "|gist|");
+	l->web = l->shown;
 	take(l, c->in.taint & ~SH_NET, c->in.from);
 	if (l->stream || sh_is(c->args.v[0].text, "|ftpput|ncftpput|"))
 		take(l, SH_FILE, NULL);
@@ -372,7 +389,7 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 
 	l->transfer = true;
 	take_copied(s, c, l, &r);
-	if (sh_has(c, "|-|"))
+	if (sh_has(c, "|-|rcat|"))
 		take(l, c->in.taint & ~SH_NET, c->in.from);
 	if (remote_place(r.to))
 		l->host = r.service ? r.service : r.to;
@@ -589,6 +606,32 @@ int sh_vet_tcp(struct sh *s, const struct sh_command *c)
 	return 0;
 }
 
+int sh_vet_code_input(struct sh *s, const struct sh_command *c, const char *code)
+{
+	static const char *const reads[] = {"stdin", "STDIN", "<>", "fileinput", "/dev/fd/0"};
+	static const char *const sends[] = {
+		".post(", ".put(", "urlopen(", ".sendall(", ".send(", "data=", "body", "POST"};
+	const char *url = strstr(code, "://");
+	struct sh_leak l = {.web = true, .stream = true};
+	bool in = false, out = false;
+
+	if (!url || !(c->how & SH_STDIN) || s->script)
+		return 0;
+	for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++)
+		in = in || strstr(code, reads[i]);
+	for (size_t i = 0; i < sizeof(sends) / sizeof(sends[0]); i++)
+		out = out || strstr(code, sends[i]);
+	while (url > code && isalpha((unsigned char)url[-1]))
+		url--;
+	l.host = in && out ? bawn_arena_strndup(s->a, url, strcspn(url, "'\"` )")) : NULL;
+	if (!l.host)
+		return 0;
+	take_input(&l, c);
+	l.far = sh_host_of(s, l.host, NULL) >= SH_HOST_PLAIN;
+	return sh_found(s, c, "command.exfiltration", "exfiltration",
+		"sends what it is given to another machine", sh_worth(s, &l));
+}
+
 /* What leaves, by the kind of program. */
 static void gather(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
@@ -637,6 +680,7 @@ int sh_vet_leak(struct sh *s, const struct sh_command *c)
 	l.far = l.host && ((sh_host_of(s, l.host, NULL) == SH_HOST_PLAIN &&
 				   (!l.named || sh_host_personal(l.host))) ||
 				  sh_host_of(s, l.host, NULL) == SH_HOST_ODD);
+	l.far = l.far || l.shown;
 	l.abroad = l.host && sh_host_abroad(l.host);
 	x = sh_worth(s, &l);
 	/* who sends a backup to his own machine does not hide it from that machine */

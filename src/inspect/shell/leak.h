@@ -22,6 +22,7 @@ struct sh_leak {
 	bool stream;          /* what another program prints, as it comes */
 	bool beyond;          /* a file of the system or of somebody's own papers */
 	bool parcel;          /* an archive that lies where things are put aside */
+	bool shown;           /* on a page that everybody can read */
 	bool copied;          /* from here to there, whatever it is */
 	bool abroad;          /* to a bare address that is in no network of one's own */
 };

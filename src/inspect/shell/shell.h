@@ -295,7 +295,8 @@ struct sh_secret {
 	unsigned taint;
 	const char *what;
 };
-/* A file of the system; what every machine has and tells everybody does not count. */
+/* A file of the system, or a table about people; what every machine has and tells everybody does not
+ * count. */
 bool sh_of_system(struct sh *s, const char *path);
 /* The secret that a word names as a path (also @path, name=@path, file://path, if=path), or NULL.
  */
@@ -356,6 +357,8 @@ bool sh_not_read(const struct sh_command *c, size_t i);
 /* leak.c: secrets and local data that leave, through a program or through /dev/tcp. */
 int sh_vet_leak(struct sh *s, const struct sh_command *c);
 bool sh_is_archive(const char *path); /* by its name */
+/* A program in another language that sends on what it is fed. */
+int sh_vet_code_input(struct sh *s, const struct sh_command *c, const char *code);
 int sh_vet_tcp(struct sh *s, const struct sh_command *c);
 /* The first n words, before a wrapper is taken away: only secrets beyond doubt. */
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n);

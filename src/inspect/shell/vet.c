@@ -318,12 +318,30 @@ static bool own_library(const struct sh_command *c)
 	       !(c->how & (SH_ROOT | SH_REMOTE));
 }
 
+/* Nothing in the text hides, listens, decodes or lies where anybody can put it. Who tells a page
+ * over https that he runs, and keeps nothing of the answer, does no harm either. */
+static bool plain_text(const char *t)
+{
+	static const char *const bad[] = {"/tmp/", "base64", "nc ", "ncat", "socat", "bash -i",
+		"eval", "http:", "python -c", "python3 -c", "perl -e", "chmod", "rm -rf", "mkfifo",
+		"@reboot", "exec ", NULL};
+	static const char *const fetch[] = {"curl", "wget", NULL};
+	static const char *const keep[] = {"|", " -o", " -O", "&&", ";", "$(", "`", " -d", " -F",
+		" -T", "--data", "--post", "--upload"};
+	bool fetches = any_in(t, fetch);
+
+	if (fetches && !strstr(t, "https://"))
+		return false;
+	for (size_t i = 0; fetches && i < sizeof(keep) / sizeof(keep[0]); i++) {
+		if (strstr(t, keep[i]))
+			return false;
+	}
+	return !any_in(t, bad) && !odd_place(t);
+}
+
 /* What the command writes is known and nothing to worry about. */
 static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_command *c)
 {
-	static const char *const bad[] = {"/tmp/", "curl", "wget", "base64", "nc ", "ncat", "socat",
-		"bash -i", "eval", "http:", "python -c", "python3 -c", "perl -e", "chmod", "rm -rf",
-		"mkfifo", "@reboot", "exec ", NULL};
 	const char *check = bawn_rule_str(&bawn_rules_command, r->check);
 	bool in = c->writes.n || (c->args.n && !strcmp(c->args.v[0].text, "crontab"));
 	struct sh_data d = in ? c->in : c->out;
@@ -339,10 +357,10 @@ static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_co
 	if (!strcmp(check, "foreign-key"))
 		return own_key(c);
 	if (!strcmp(check, "starts-something"))
-		return plain_settings(c, &d) && !any_in(d.text, bad) && !odd_place(d.text);
+		return plain_settings(c, &d) && plain_text(d.text);
 	if (!strcmp(check, "foreign-library"))
 		return own_library(c);
-	return d.len && d.text && strchr(d.text, '/') && !any_in(d.text, bad) && !odd_place(d.text);
+	return d.len && d.text && strchr(d.text, '/') && plain_text(d.text);
 }
 
 static int hit(void *data, const struct bawn_match *m)
