@@ -548,7 +548,8 @@ static int vet_install(
 
 	if (!d || !(d->taint & SH_NET) || !d->url ||
 		(!strstr(path, "bin/") && strncmp(path, "/lib", 4) != 0 &&
-			strncmp(path, "/usr/lib", 8) != 0 && strncmp(path, "/etc/", 5) != 0) ||
+			strncmp(path, "/usr/lib", 8) != 0 && strncmp(path, "/etc/", 5) != 0 &&
+			!strstr(path, "/www/") && !strstr(path, "/htdocs/")) ||
 		sh_host_of(s, d->url, NULL) != SH_HOST_ODD)
 		return 0;
 	return sh_report(s, c, &f);
