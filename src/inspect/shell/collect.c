@@ -82,10 +82,16 @@ static bool logs_in(const struct sh *s, const struct sh_command *c)
 	return !strcmp(c->args.v[0].text, "sshpass");
 }
 
-/* sshpass -p "$p" in a loop over the lines of a file. */
+/* sshpass -p "$p" in a loop over the lines of a file, ?pin=$i over numbers. */
 static bool from_list(const struct sh_command *c)
 {
-	for (size_t i = 2; i < c->args.n; i++) {
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (!strcmp(c->args.v[0].text, "curl") && !c->args.v[i].known &&
+			(strstr(t, "pin=$") || strstr(t, "otp=$") || strstr(t, "passwd=$") ||
+				strstr(t, "pwd=$")))
+			return true;
 		if (!strcmp(c->args.v[0].text, "sshpass") && !strcmp(c->args.v[i - 1].text, "-p") &&
 			(c->args.v[i].taint & SH_FILE))
 			return true;
@@ -107,10 +113,10 @@ static int vet_guess(struct sh *s, const struct sh_command *c)
 		return 0;
 	if (!strcmp(p, "su"))
 		return c->how & SH_STDIN ? sh_vet_fact(s, c, "@guess", p) : 0;
-	if (!s->sub->text || !logs_in(s, c))
-		return 0;
 	if (from_list(c))
 		return sh_vet_fact(s, c, "@guess", p);
+	if (!s->sub->text || !logs_in(s, c))
+		return 0;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		if (memmem(s->sub->text, s->sub->len, lists[i], strlen(lists[i])))
 			return sh_vet_fact(s, c, "@guess", p);

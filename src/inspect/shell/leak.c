@@ -131,14 +131,21 @@ bool sh_is_archive(const char *path)
 
 static const char dumps[] = ".sql\0.sql.gz\0.dump\0.sql.bz2\0.sql.zst\0";
 
-/* A file of the system, or of somebody's own papers. */
+/* Somebody's whole home, his papers, tables about people, or what services keep. */
+static bool is_papers(struct sh *s, const char *path)
+{
+	enum sh_place p = sh_place(s, path);
+	bool own = strstr(path, "/Documents") || strstr(path, "/Desktop") ||
+		   strstr(path, "/Pictures");
+
+	return p == SH_HOME_DIR || (own && p == SH_IN_HOME) || !strncmp(path, "/var/lib/", 9) ||
+	       sh_about_people(path);
+}
+
+/* The same, or another file of the system. */
 static bool lies_beyond(struct sh *s, const char *path)
 {
-	bool own =
-		strstr(path, "/Documents") || strstr(path, "/Desktop") || strstr(path, "/Pictures");
-
-	return sh_of_system(s, path) || sh_place(s, path) == SH_HOME_DIR ||
-	       (own && sh_place(s, path) == SH_IN_HOME);
+	return sh_of_system(s, path) || is_papers(s, path);
 }
 
 /* What the place and the name of a file say about what is in it. */
@@ -366,7 +373,7 @@ static void take_copied(
 			if (w->text[0] == '-' || takes_word(c, c->args.v[i - 1].text))
 				continue;
 			r->here = i;
-			l->beyond = l->beyond || lies_beyond(s, w->text);
+			l->papers = l->papers || is_papers(s, w->text);
 		}
 	}
 }
@@ -407,7 +414,7 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 	if (l->host && r.away < r.here && !first)
 		l->taint &= ~(SH_SECRET | SH_HARD);
 	l->copied = l->host && r.here && (r.here < r.away || first);
-	l->beyond = l->beyond && l->copied;
+	l->papers = l->papers && l->copied;
 }
 
 /* Programs that put files into a store or onto a page of somebody, by the words that say so. */

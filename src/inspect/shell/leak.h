@@ -21,6 +21,7 @@ struct sh_leak {
 	bool far;             /* to a machine that is named and that nobody knows */
 	bool stream;          /* what another program prints, as it comes */
 	bool beyond;          /* a file of the system or of somebody's own papers */
+	bool papers;          /* somebody's own, or about people */
 	bool parcel;          /* an archive that lies where things are put aside */
 	bool shown;           /* on a page that everybody can read */
 	bool copied;          /* from here to there, whatever it is */

@@ -372,8 +372,7 @@ static const struct sh_secret secrets[] = {
 	{"credentials.json", 0.0f, SH_SECRET | WORD, "credentials"},
 };
 
-/* customers.xlsx: a table about people. */
-static bool about_people(const char *path)
+bool sh_about_people(const char *path)
 {
 	static const char *const whom[] = {"customer", "employee", "payroll", "salar", "patient",
 		"passport", "credit_card", "creditcard"};
@@ -390,7 +389,7 @@ static bool about_people(const char *path)
 
 bool sh_of_system(struct sh *s, const char *path)
 {
-	if (about_people(path))
+	if (sh_about_people(path))
 		return true;
 	/* sites and the temporary files of some systems lie there too */
 	if (!strncmp(path, "/var/", 5) && !known_var(path + 5))

@@ -298,6 +298,7 @@ struct sh_secret {
 /* A file of the system, or a table about people; what every machine has and tells everybody does not
  * count. */
 bool sh_of_system(struct sh *s, const char *path);
+bool sh_about_people(const char *path); /* customers.xlsx */
 /* The secret that a word names as a path (also @path, name=@path, file://path, if=path), or NULL.
  */
 const struct sh_secret *sh_secret_of(struct sh *s, const char *word);

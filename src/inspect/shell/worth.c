@@ -120,7 +120,7 @@ static bool is_beyond(const struct sh_leak *l)
 /* The same, or a tree as it is packed, onto a machine that has no name. */
 static bool is_sent_abroad(const struct sh_leak *l)
 {
-	return l->transfer && l->abroad && (l->beyond || (l->stream && (l->taint & SH_OUTER)));
+	return l->transfer && l->abroad && (l->papers || (l->stream && (l->taint & SH_OUTER)));
 }
 
 /* By ssh and the like, to a machine that says what it is for. */
