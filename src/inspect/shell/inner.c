@@ -276,8 +276,8 @@ int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct s
 		}
 		end = perl && in->n < SH_INNER_MAX - 2 ? perl_quote(code, p, &text) : NULL;
 		if (end) {
-			(void)sh_inner_put(s, in,
-				bawn_arena_strndup(s->a, text, (size_t)(end - text)), 0);
+			(void)sh_inner_put(
+				s, in, bawn_arena_strndup(s->a, text, (size_t)(end - text)), 0);
 			found++;
 			p = *end ? end : end - 1;
 			continue;

@@ -135,8 +135,8 @@ static const char dumps[] = ".sql\0.sql.gz\0.dump\0.sql.bz2\0.sql.zst\0";
 static bool is_papers(struct sh *s, const char *path)
 {
 	enum sh_place p = sh_place(s, path);
-	bool own = strstr(path, "/Documents") || strstr(path, "/Desktop") ||
-		   strstr(path, "/Pictures");
+	bool own =
+		strstr(path, "/Documents") || strstr(path, "/Desktop") || strstr(path, "/Pictures");
 
 	return p == SH_HOME_DIR || (own && p == SH_IN_HOME) || !strncmp(path, "/var/lib/", 9) ||
 	       sh_about_people(path);
@@ -205,7 +205,8 @@ static bool is_login(const struct sh_word *w)
 }
 
 /* What an address may not say. */
-#define IN_URL (SH_SECRET | SH_ENV | SH_HOST | SH_HARD | SH_FILE | SH_SYSTEM | SH_PACKED | SH_SEALED)
+#define IN_URL \
+	(SH_SECRET | SH_ENV | SH_HOST | SH_HARD | SH_FILE | SH_SYSTEM | SH_PACKED | SH_SEALED)
 
 /* Names that were read from a file are asked for everywhere, but of machines that nobody knows. */
 static unsigned in_url(const struct sh_word *w)

@@ -295,8 +295,8 @@ struct sh_secret {
 	unsigned taint;
 	const char *what;
 };
-/* A file of the system, or a table about people; what every machine has and tells everybody does not
- * count. */
+/* A file of the system, or a table about people; what every machine has and tells everybody does
+ * not count. */
 bool sh_of_system(struct sh *s, const char *path);
 bool sh_about_people(const char *path); /* customers.xlsx */
 /* The secret that a word names as a path (also @path, name=@path, file://path, if=path), or NULL.
