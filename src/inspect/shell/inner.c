@@ -253,16 +253,28 @@ static const char *perl_quote(const char *code, const char *p, const char **ret_
 	return end;
 }
 
+static void perl_quotes(struct sh *s, const char *code, struct sh_inners *in)
+{
+	for (const char *p = code; *p && in->n < SH_INNER_MAX / 2; p++) {
+		const char *text, *end = perl_quote(code, p, &text);
+
+		if (!end)
+			continue;
+		(void)sh_inner_put(s, in, bawn_arena_strndup(s->a, text, (size_t)(end - text)), 0);
+		p = end - 1;
+	}
+}
+
 int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in)
 {
-	bool perl = c->args.n && !strncmp(c->args.v[0].text, "perl", 4);
 	bool awk = c->args.n && strstr(c->args.v[0].text, "awk");
 	size_t found = 0;
 
 	if (!bawn_scan_spend(s->scan, strlen(code)))
 		return 0;
+	if (c->args.n && !strncmp(c->args.v[0].text, "perl", 4))
+		perl_quotes(s, code, in);
 	for (const char *p = code; *p; p++) {
-		const char *end, *text = NULL;
 		int rc;
 
 		if (found > SH_INNER_MAX / 2) {
@@ -272,14 +284,6 @@ int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct s
 
 		if (*p == '\\' && p[1]) {
 			p++;
-			continue;
-		}
-		end = perl && in->n < SH_INNER_MAX - 2 ? perl_quote(code, p, &text) : NULL;
-		if (end) {
-			(void)sh_inner_put(
-				s, in, bawn_arena_strndup(s->a, text, (size_t)(end - text)), 0);
-			found++;
-			p = *end ? end : end - 1;
 			continue;
 		}
 		if (*p != '"' && *p != '\'' && *p != '`')

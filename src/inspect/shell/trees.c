@@ -56,10 +56,21 @@ static bool seeks_papers(const struct sh_command *c)
 	return false;
 }
 
+/* What the names below t are. */
+static void name_place(struct sh_command *c, const char *t, enum sh_place p, bool find)
+{
+	bool some = find && sh_narrowed(c, p != SH_ROOT_DIR);
+
+	if (of_others(p))
+		c->out.taint |= some ? SH_SOME : SH_TREE;
+	else if ((p == SH_ABSOLUTE || p == SH_IN_SYSTEM || p == SH_IN_HOME) && !some)
+		c->out.taint |= SH_SOME;
+	c->out.from = of_others(p) && find && seeks_papers(c) ? SH_PAPERS : t;
+}
+
 int sh_tree_names(struct sh *s, struct sh_command *c)
 {
 	bool find = sh_is(c->args.v[0].text, "|find|gfind|"), self = false;
-	bool some;
 
 	c->out = sh_unknown(0, NULL);
 	for (size_t i = 1; i < c->args.n; i++) {
@@ -77,16 +88,11 @@ int sh_tree_names(struct sh *s, struct sh_command *c)
 			return 0;
 		}
 		p = sh_place(s, t);
-		some = find && sh_narrowed(c, p != SH_ROOT_DIR);
 		if (p == SH_DEVICE && !find) {
 			c->out = sh_text(t);
 			return 0;
 		}
-		if (of_others(p))
-			c->out.taint |= some ? SH_SOME : SH_TREE;
-		else if ((p == SH_ABSOLUTE || p == SH_IN_SYSTEM || p == SH_IN_HOME) && !some)
-			c->out.taint |= SH_SOME;
-		c->out.from = of_others(p) && find && seeks_papers(c) ? SH_PAPERS : t;
+		name_place(c, t, p, find);
 	}
 	return 0;
 }
