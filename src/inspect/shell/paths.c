@@ -412,7 +412,7 @@ static bool harmless(const char *hit, const char *needle)
 	const char *end = hit + strlen(needle);
 	size_t n = strcspn(end, " \t\n'\"<>|;&),");
 
-	if (n >= 4 && !strncmp(end + n - 4, ".pub", 4))
+	if (n >= 4 && (!strncmp(end + n - 4, ".pub", 4) || memmem(end, n, ".pub.", 5)))
 		return true;
 	if (!strcmp(needle, ".env.")) {
 		static const char *const templates[] = {"example", "sample", "template", "dist",

@@ -339,6 +339,20 @@ static bool plain_text(const char *t)
 	return !any_in(t, bad) && !odd_place(t);
 }
 
+/* sed -i s/old/new/: what it puts in, or lines that it takes out. */
+static bool plain_edit(const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = put_in(c->args.v[i].text);
+
+		/* i TEXT, a TEXT, c TEXT and files that are read are not looked into */
+		if (!c->args.v[i].known || !plain_text(t) ||
+			(t == c->args.v[i].text && strpbrk(t, "\\") && t[0] != '-'))
+			return false;
+	}
+	return true;
+}
+
 /* What the command writes is known and nothing to worry about. */
 static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_command *c)
 {
@@ -360,6 +374,8 @@ static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_co
 		return plain_settings(c, &d) && plain_text(d.text);
 	if (!strcmp(check, "foreign-library"))
 		return own_library(c);
+	if (c->args.n && sh_is(c->args.v[0].text, "|sed|gsed|"))
+		return plain_edit(c);
 	return d.len && d.text && strchr(d.text, '/') && plain_text(d.text);
 }
 
@@ -586,16 +602,45 @@ static int vet_redirect(struct sh *s, const struct sh_command *c, const struct s
 	return rc;
 }
 
+/* cp FILE FILE.bak: a copy that lies beside what it is a copy of. */
+static bool keeps(const struct sh_command *c, const char *path)
+{
+	static const char *const ends[] = {".bak", ".orig", ".old", ".backup", ".save", ".dist",
+		"~", "_bak", "-bak", "-backup", "_backup", ".$", "-$", ".20", "-20", ".default",
+		NULL};
+	const char *from = c->args.n > 2 ? c->args.v[c->args.n - 2].text : "";
+	size_t n = strlen(from);
+
+	return !strcmp(c->args.v[0].text, "cp") && n && !strncmp(path, from, n) &&
+	       starts(path + n, ends) && !strchr(path + n, '/');
+}
+
+/* tee -a */
+static bool adds(const struct sh_command *c)
+{
+	for (size_t i = 1; !strcmp(c->args.v[0].text, "tee") && i < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text, "|-a|--append|-ai|-ia|"))
+			return true;
+	}
+	return false;
+}
+
 /* A file that its arguments name. */
 static int vet_write(struct sh *s, const struct sh_command *c, const char *path)
 {
 	const char *p = c->args.v[0].text;
 	const struct sh_file *to = sh_file_get(s, path, false);
-	int rc = vet_install(s, c, path, to ? &to->data : NULL);
+	int rc;
 
+	if (keeps(c, path))
+		return 0;
+	rc = vet_install(s, c, path, to ? &to->data : NULL);
 	if (rc == 0)
-		rc = sh_vet_fact(
-			s, c, strcmp(p, "touch") != 0 ? "@write" : "@touch", sh_path(s, path));
+		rc = sh_vet_fact(s, c,
+			!strcmp(p, "touch") ? "@touch"
+			: adds(c)           ? "@append"
+					    : "@write",
+			sh_path(s, path));
 	if (rc == 0 && sh_is(p, "|tee|sponge|"))
 		rc = vet_login(s, c, path);
 	if (rc == 0 && sh_is(p, "|tee|sponge|ed|ex|gpg|gpg2|"))
