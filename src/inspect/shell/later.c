@@ -54,12 +54,13 @@ static void cron_lines(struct sh *s, struct sh_inners *in, const char *text, boo
 static bool is_script(const char *path)
 {
 	return sh_is(sh_base(path), "|.bashrc|.bash_profile|.profile|.zshrc|.zprofile|.zshenv|"
-				    ".bash_login|.bash_logout|.zlogin|.bash_aliases|rc.local|") ||
-	       strstr(path, "/etc/profile") || strstr(path, "/etc/update-motd.d/") ||
-	       strstr(path, "/etc/cron.hourly/") || strstr(path, "/etc/cron.daily/") ||
-	       strstr(path, "/etc/cron.weekly/") || strstr(path, "/etc/cron.monthly/") ||
-	       strstr(path, "/etc/init.d/") || strstr(path, ".git/hooks/") ||
-	       !strncmp(path, ".husky/", 7);
+				    ".bash_login|.bash_logout|.zlogin|.bash_aliases|rc.local|"
+				    "config.fish|.xinitrc|.xsession|.xprofile|bash.bashrc|") ||
+	       strstr(path, "/.ssh/rc") || strstr(path, "/etc/profile") ||
+	       strstr(path, "/etc/update-motd.d/") || strstr(path, "/etc/cron.hourly/") ||
+	       strstr(path, "/etc/cron.daily/") || strstr(path, "/etc/cron.weekly/") ||
+	       strstr(path, "/etc/cron.monthly/") || strstr(path, "/etc/init.d/") ||
+	       strstr(path, ".git/hooks/") || !strncmp(path, ".husky/", 7);
 }
 
 static void written(struct sh *s, struct sh_inners *in, const char *path, const struct sh_data *d)
@@ -87,6 +88,33 @@ static void crontab(struct sh *s, const struct sh_command *c, struct sh_inners *
 	}
 }
 
+/* echo … > x; mv x ~/.bashrc, … | dd of=~/.bashrc, sed -i '$a …' ~/.bashrc */
+static void placed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	bool edits = sh_is(c->args.v[0].text, "|sed|gsed|");
+	const char *last = sh_last(c);
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		const char *add =
+			edits && last && (t[0] == '$' || t[0] == '1') ? strpbrk(t, "aic") : NULL;
+
+		if (!strncmp(t, "of=", 3)) {
+			written(s, in, sh_path(s, t + 3), &c->in);
+		} else if (add && add < t + 4) {
+			struct sh_data d = sh_text(add + 1 + strspn(add + 1, " \\\n"));
+
+			written(s, in, sh_path(s, last), &d);
+		}
+	}
+	for (size_t i = 0; !edits && i < c->writes.n; i++) {
+		const struct sh_file *f = sh_file_get(s, c->writes.v[i], false);
+
+		if (f)
+			written(s, in, sh_path(s, c->writes.v[i]), &f->data);
+	}
+}
+
 void sh_later(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
 	const char *p = c->args.v[0].text;
@@ -101,4 +129,6 @@ void sh_later(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 	}
 	for (size_t i = 0; sh_is(p, "|tee|sponge|") && i < c->writes.n; i++)
 		written(s, in, sh_path(s, c->writes.v[i]), &c->in);
+	if (sh_is(p, "|cp|mv|install|rsync|dd|sed|gsed|"))
+		placed(s, c, in);
 }

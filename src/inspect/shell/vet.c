@@ -509,7 +509,8 @@ static bool usual_setup(struct sh *s, const struct sh_data *d)
 }
 
 /* ~/.bashrc and its kin: it depends on what is put there. */
-static int vet_login(struct sh *s, const struct sh_command *c, const char *path)
+static int vet_login(
+	struct sh *s, const struct sh_command *c, const char *path, const struct sh_data *d)
 {
 	static const char *const files[] = {".bashrc", ".bash_profile", ".profile", ".zshrc",
 		".zprofile", ".zshenv", ".bash_login", ".shrc", ".kshrc", ".cshrc", ".tcshrc",
@@ -525,8 +526,7 @@ static int vet_login(struct sh *s, const struct sh_command *c, const char *path)
 
 	for (size_t i = 0; files[i]; i++) {
 		if (!strcmp(base, files[i]))
-			return usual_setup(s, c->writes.n ? &c->in : &c->out) ? 0
-									      : sh_report(s, c, &f);
+			return usual_setup(s, d) ? 0 : sh_report(s, c, &f);
 	}
 	return 0;
 }
@@ -592,7 +592,7 @@ static int vet_redirect(struct sh *s, const struct sh_command *c, const struct s
 		rc = sh_vet_fact(
 			s, c, d->kind == SH_APPEND ? "@append" : "@write", sh_path(s, d->path));
 	if (rc == 0 && out)
-		rc = vet_login(s, c, d->path);
+		rc = vet_login(s, c, d->path, c->writes.n ? &c->in : &c->out);
 	if (rc == 0 && out && d->fd != 2)
 		rc = vet_put(s, c, d->path, &c->out);
 	if (rc == 0 && d->kind == SH_OUT && d->fd != 2)
@@ -642,7 +642,9 @@ static int vet_write(struct sh *s, const struct sh_command *c, const char *path)
 					    : "@write",
 			sh_path(s, path));
 	if (rc == 0 && sh_is(p, "|tee|sponge|"))
-		rc = vet_login(s, c, path);
+		rc = vet_login(s, c, path, &c->in);
+	else if (rc == 0 && to && sh_is(p, "|cp|mv|install|"))
+		rc = vet_login(s, c, path, &to->data);
 	if (rc == 0 && sh_is(p, "|tee|sponge|ed|ex|gpg|gpg2|"))
 		rc = vet_put(s, c, path, &c->in);
 	return rc;
