@@ -15,6 +15,7 @@
  *   @serve /path           a tree that it offers to other machines
  *   @quiet prog word…      a search of everything that says nothing about what it may not see
  *   @papers prog           it puts aside papers that were found
+ *   @end name              a service, process, program or package that it ends or takes away
  *   @guess prog            a log-in that is tried again and again
  *   @raw text              a text that is no shell's, as it is
  *
