@@ -598,6 +598,9 @@ int sh_vet_tcp(struct sh *s, const struct sh_command *c)
 			s->a, p + 9, slash ? (size_t)(slash - p - 9) : strlen(p + 9));
 		if (!l.host)
 			return sh_no_memory(s);
+		/* a service of this machine */
+		if (!shell && sh_host_of(s, l.host, NULL) == SH_HOST_LOCAL)
+			continue;
 		s->past |= SH_PAST_NET;
 		if (shell || sh_is(c->args.n ? c->args.v[0].text : "", "|exec|"))
 			return sh_found(s, c, "command.reverse-shell", "execution",
