@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is gathered before anything leaves, and ways of getting at it that no single word gives
- * away: trees that are offered to other machines, archives that are sealed and written as text,
- * the list of accounts put aside, and log-ins that are tried over and over.
+ * Ways of getting at secrets and of showing them that no single word gives away: trees that are
+ * offered to other machines, log-ins that are tried over and over, searches through what others
+ * typed, and secrets written so that no mask knows them.
  */
 #include <string.h>
 
@@ -18,7 +18,10 @@ static bool serves(const struct sh_command *c)
 		return !strcmp(t, "-m") && sh_is(m, "|http.server|SimpleHTTPServer|pyftpdlib|");
 	if (sh_is(p, "|npx|bunx|pnpx|"))
 		return sh_is(t[0] == '-' ? m : t, "|http-server|serve|live-server|");
-	return sh_is(p, "|http-server|live-server|darkhttpd|webfsd|miniserve|dufs|updog|");
+	if (sh_is(p, "|rclone|caddy|twistd|twist|"))
+		return sh_is(t[0] == '-' ? m : t, "|serve|file-server|web|ftp|");
+	return sh_is(p, "|http-server|live-server|darkhttpd|webfsd|miniserve|dufs|updog|goshs|ran|"
+			"static-web-server|simple-http-server|smbserver.py|impacket-smbserver|");
 }
 
 /* The tree that is offered: named, or where it is started. */
@@ -52,57 +55,6 @@ static int vet_serve(struct sh *s, const struct sh_command *c)
 	return sh_vet_fact(s, c, "@serve", dir);
 }
 
-/* An archive that was encrypted and is now written as text: nobody reads it here. */
-static int vet_sealed(struct sh *s, const struct sh_command *c)
-{
-	unsigned taint = c->in.taint;
-
-	if (!sh_is(c->args.v[0].text, "|base64|base32|xxd|uuencode|basenc|"))
-		return 0;
-	for (size_t i = 1; i < c->args.n; i++) {
-		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
-
-		taint |= f ? f->data.taint : 0;
-		if (sh_is(c->args.v[i].text, "|-d|-D|--decode|-r|"))
-			return 0;
-	}
-	return (taint & SH_SEALED) ? sh_found(s, c, "command.stage-sealed", "collection",
-					     "makes a sealed archive ready to be sent as text",
-					     s->script ? 0.2 : 0.33)
-				   : 0;
-}
-
-static bool accounts(const char *word)
-{
-	return sh_is(word, "|/etc/passwd|/etc/group|");
-}
-
-static bool set_aside(const char *path)
-{
-	return !strncmp(path, "/tmp/", 5) || !strncmp(path, "/var/tmp/", 9) ||
-	       !strncmp(path, "/dev/shm/", 9);
-}
-
-/* All accounts, copied or packed where others find them. Reading them is everyday work. */
-static int vet_accounts(struct sh *s, const struct sh_command *c)
-{
-	const char *p = c->args.v[0].text;
-	bool whole = c->args.n > 1 && accounts(c->args.v[1].text), away = false;
-
-	if (sh_is(p, "|cp|gzip|bzip2|xz|zip|tar|7z|install|")) {
-		for (size_t i = 1; i < c->args.n; i++) {
-			whole = whole || accounts(c->args.v[i].text);
-			away = away || set_aside(c->args.v[i].text);
-		}
-	}
-	for (size_t i = 0; !strcmp(p, "cat") && c->args.n == 2 && i < c->redirs.n; i++)
-		away = away || (c->redirs.v[i].kind == SH_OUT && set_aside(c->redirs.v[i].path));
-	return whole && away
-		       ? sh_found(s, c, "command.stage-accounts", "collection",
-				 "puts the accounts of this machine aside", s->script ? 0.2 : 0.31)
-		       : 0;
-}
-
 /* It is given a password in its words. */
 static bool logs_in(const struct sh *s, const struct sh_command *c)
 {
@@ -130,6 +82,23 @@ static bool logs_in(const struct sh *s, const struct sh_command *c)
 	return !strcmp(c->args.v[0].text, "sshpass");
 }
 
+/* sshpass -p "$p" in a loop over the lines of a file, ?pin=$i over numbers. */
+static bool from_list(const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (!strcmp(c->args.v[0].text, "curl") && !c->args.v[i].known &&
+			(strstr(t, "pin=$") || strstr(t, "otp=$") || strstr(t, "passwd=$") ||
+				strstr(t, "pwd=$")))
+			return true;
+		if (!strcmp(c->args.v[0].text, "sshpass") && !strcmp(c->args.v[i - 1].text, "-p") &&
+			(c->args.v[i].taint & SH_FILE))
+			return true;
+	}
+	return false;
+}
+
 /* Programs that ask who is there, fed from a list in a loop. */
 static int vet_guess(struct sh *s, const struct sh_command *c)
 {
@@ -144,6 +113,8 @@ static int vet_guess(struct sh *s, const struct sh_command *c)
 		return 0;
 	if (!strcmp(p, "su"))
 		return c->how & SH_STDIN ? sh_vet_fact(s, c, "@guess", p) : 0;
+	if (from_list(c))
+		return sh_vet_fact(s, c, "@guess", p);
 	if (!s->sub->text || !logs_in(s, c))
 		return 0;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
@@ -153,20 +124,39 @@ static int vet_guess(struct sh *s, const struct sh_command *c)
 	return 0;
 }
 
+/* Words that only secrets and their labels are made of. */
+static bool seeks_secrets(const struct sh_command *c)
+{
+	static const char *const words[] = {"passw", "secret", "private_key", "private key",
+		"private\x1fkey", "api_key", "apikey", "access_key", "credential", "akia", "ghp_"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcasestr(c->line, words[i]))
+			return true;
+	}
+	return false;
+}
+
 /* A shell history, the traffic or the environment of others that is searched for passwords. */
 static int vet_search(struct sh *s, const struct sh_command *c)
 {
 	static const char *const words[] = {"pass", "secret", "token", "key", "authorization"};
 
-	if (!sh_is(c->args.v[0].text, "|grep|egrep|rg|awk|") ||
-		!(c->in.taint & (SH_SECRET | SH_ENV)) || !c->in.from)
+	if (!sh_is(c->args.v[0].text, "|grep|egrep|rg|awk|") || !c->in.from)
+		return 0;
+	/* find ~ … | xargs grep -l private_key: in whatever others have */
+	if ((c->how & SH_ARGSIN) && (c->in.taint & (SH_TREE | SH_SOME)) && seeks_secrets(c))
+		return sh_found(s, c, "command.credential-hunt", "credential-access",
+			"searches the files of others for secrets", s->script ? 0.2 : 0.36);
+	if (!(c->in.taint & (SH_SECRET | SH_ENV)))
 		return 0;
 	if (!strcmp(c->in.from, "a dump of the disk"))
 		return sh_found(s, c, "command.search-disk", "credential-access",
 			"searches a disk itself, past the rights of the files on it",
 			s->script ? 0.2 : 0.36);
 	if (!strstr(c->in.from, "history") && !strstr(c->in.from, "environ") &&
-		!sh_is(c->in.from, "|ps|tcpdump|tshark|ngrep|"))
+		!sh_is(c->in.from, "|ps|tcpdump|tshark|ngrep|") &&
+		!(sh_is(c->in.from, "|env|printenv|") && sh_goes_aside(s, c)))
 		return 0;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strcasestr(c->line, words[i]))
@@ -174,29 +164,6 @@ static int vet_search(struct sh *s, const struct sh_command *c)
 				"searches what others typed, sent or started for secrets", 0.36);
 	}
 	return 0;
-}
-
-static bool hidden_file(const char *path)
-{
-	return set_aside(path) && (strstr(path, "/.") || !strncmp(path, "/dev/shm/", 9));
-}
-
-/* The environment or what a store said, in a file that nobody is meant to see. */
-static int vet_hide(struct sh *s, const struct sh_command *c)
-{
-	bool hides = false;
-
-	if (!((c->out.taint | c->in.taint) & (SH_ENV | SH_SECRET)))
-		return 0;
-	for (size_t i = 0; i < c->redirs.n; i++)
-		hides = hides || (c->redirs.v[i].kind != SH_IN && c->redirs.v[i].path &&
-					 hidden_file(c->redirs.v[i].path));
-	for (size_t i = 0; i < c->writes.n; i++)
-		hides = hides || hidden_file(c->writes.v[i]);
-	if (!hides)
-		return 0;
-	return sh_found(s, c, "command.stage-secrets", "collection",
-		"puts secrets aside in a hidden place", s->script ? 0.2 : 0.36);
 }
 
 /* The folders that web servers show to everybody. */
@@ -260,8 +227,8 @@ static int vet_unmask(struct sh *s, const struct sh_command *c)
 
 int sh_vet_collect(struct sh *s, const struct sh_command *c)
 {
-	static int (*const vets[])(struct sh * s, const struct sh_command *c) = {vet_serve,
-		vet_unmask, vet_hide, vet_show, vet_sealed, vet_accounts, vet_guess, vet_search};
+	static int (*const vets[])(struct sh * s, const struct sh_command *c) = {
+		vet_serve, vet_unmask, vet_show, vet_guess, vet_search};
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < sizeof(vets) / sizeof(vets[0]); i++)

@@ -345,6 +345,8 @@ int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 		rc = sh_model(s, c);
 	if (in.n && c->args.n && sh_is_shell(c->args.v[0].text))
 		c->out = sh_text("");
+	if (rc == 0 && c->args.n && !s->script)
+		sh_later(s, c, &in);
 	if (rc == 0)
 		rc = sh_vet(s, c);
 	if (rc == 0 && c->args.n)

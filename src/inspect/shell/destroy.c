@@ -118,6 +118,15 @@ static double remove_all(struct sh *s, const struct sh_word *w)
 	}
 }
 
+/* A copy that somebody put beside the file before he changed it. */
+static bool is_spare(const char *p)
+{
+	const char *dot = strrchr(p, '.');
+
+	return (dot && sh_is(dot, "|.bak|.orig|.old|.backup|.save|.dpkg-old|.rpmsave|.gz|")) ||
+	       (*p && p[strlen(p) - 1] == '~');
+}
+
 static bool vital(const char *p)
 {
 	static const char *const files[] = {"/etc/passwd", "/etc/shadow", "/etc/group",
@@ -125,6 +134,8 @@ static bool vital(const char *p)
 		"/lib64/", "/usr/bin/", "/usr/sbin/", "/usr/lib/x86", "/proc/", "/sys/",
 		"/etc/ssh/sshd_config"};
 
+	if (!strncmp(p, "/etc/", 5) && is_spare(p))
+		return false;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		if (!strncmp(p, files[i], strlen(files[i])))
 			return strncmp(p, "/etc/sudoers.d", 14) != 0;

@@ -76,6 +76,13 @@ static void read_word(struct sh *s, const struct sh_command *c, size_t i, struct
 	if (!x)
 		return;
 	v = (double)x->read;
+	if (!strcmp(x->pattern, "_history") && !(c->how & SH_PIPED) &&
+		sh_is(c->args.v[0].text, "|cat|less|more|strings|xxd|base64|"))
+		v = 0.31;
+	if (i && !strncmp(c->args.v[i].text, "/home/*/", 8) && v > 0 && !never_reads(c)) {
+		worse(r, x, v);
+		return;
+	}
 	if (v >= SURE ? never_reads(c) || (i && sh_not_read(c, i) && c->args.v[0].text[0] != 's')
 		      : !i || only_names(c) || sh_not_read(c, i))
 		return;
@@ -144,13 +151,30 @@ static bool any_of(const char *text, const char *const *list)
 	return false;
 }
 
+/* 203.0.113.9 in a source text; documentation and one's own networks do not count. */
+static bool names_address(struct sh *s, const char *code)
+{
+	for (const char *p = code; (p = strpbrk(p, "0123456789")); p += strspn(p, "0123456789.")) {
+		size_t n = strspn(p, "0123456789."), dots = 0;
+		const char *word;
+
+		for (size_t i = 0; i < n; i++)
+			dots += p[i] == '.';
+		word = n > 6 && n < 16 && dots == 3 ? bawn_arena_strndup(s->a, p, n) : NULL;
+		if (word && sh_host_abroad(word))
+			return true;
+	}
+	return false;
+}
+
 /* A program in another language that reads secrets and talks to the network. */
 static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 {
 	static const char *const net[] = {"urlopen", "requests.", "http.client", "socket", "fetch(",
 		"http.request", "https.request", "axios", "Net::HTTP", "LWP", "HTTP::", "curl_exec",
 		"fsockopen", "smtplib", "ftplib", "httpx", "aiohttp", "http.post", "URI.open",
-		"file_get_contents('http", "file_get_contents(\"http", "TCPSocket", "dns", NULL};
+		"file_get_contents('http", "file_get_contents(\"http", "TCPSocket", "dns",
+		"IO::Socket", NULL};
 	static const char *const all[] = {"dict(os.environ)", "=os.environ)", "str(os.environ)",
 		"dumps(os.environ", "stringify(process.env)", "ENV.to_h", "ENV.to_a",
 		"json.dumps(dict(os.environ", "%ENV", "getenv())", "os.environ.copy()", NULL};
@@ -161,6 +185,8 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 		"sendmail", "send_message", ".sendall(", ".send(", ".sendfile(", "storbinary",
 		"storlines", "data=", "data =", "body:", "body=", "POST", "PUT", ".lookup(",
 		"urlencode", "encodeURIComponent", "quote(", "http_build_query", NULL};
+	static const char *const puts[] = {".post(", ".put(", "Net::HTTP.post", ".sendall(",
+		".send(", ".sendfile(", "storbinary", "storlines", "data=open", "print $s", NULL};
 	const struct sh_secret *x = sh_secret_of(s, code);
 
 	if (!any_of(code, net))
@@ -178,6 +204,9 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 		!strstr(code, "://localhost") && !strstr(code, "://127.0.0.1"))
 		return sh_found(s, c, "command.exfiltration", "exfiltration",
 			"reads secrets and sends them to another machine", s->script ? 0.25 : 0.5);
+	if (!s->script && any_of(code, opens) && any_of(code, puts) && names_address(s, code))
+		return sh_found(s, c, "command.exfiltration", "exfiltration",
+			"sends a file to a machine that has no name", 0.36);
 	return 0;
 }
 
@@ -252,6 +281,8 @@ int sh_vet_code(struct sh *s, const struct sh_command *c, const char *code)
 	if (rc == 0)
 		rc = code_leak(s, c, code);
 	if (rc == 0)
+		rc = sh_vet_code_input(s, c, code);
+	if (rc == 0)
 		rc = note_download(s, code);
 	if (rc == 0 && strstr(code, "/etc/passwd") && any_of(code, packs))
 		rc = sh_found(s, c, "command.stage-accounts", "collection",
@@ -312,63 +343,30 @@ static int vet_made_program(struct sh *s, const struct sh_command *c)
 	return 0;
 }
 
-/* All settings or all homes, not those of one program or one person. */
-static bool packs_system(struct sh *s, const struct sh_command *c)
-{
-	for (size_t i = 1; i < c->args.n; i++) {
-		const char *t = c->args.v[i].text;
-		enum sh_place p = t[0] != '-' ? sh_place(s, t) : SH_HERE_DIR;
-
-		if (p == SH_ROOT_DIR ||
-			sh_is(sh_path(s, t), "|/etc|/etc/|/etc/*|/home|/home/|/home/*|"
-					     "/root|/root/|/Users|/Users/*|"))
-			return true;
-	}
-	return false;
-}
-
-/* Secrets that are gathered in one file: the step before they leave. */
-static int vet_stage(struct sh *s, const struct sh_command *c)
-{
-	bool pack = sh_is(c->args.v[0].text, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ditto|");
-	double x = pack && (c->how & SH_REMOTE) && packs_system(s, c) ? 0.34 : 0;
-
-	if (!pack && (strcmp(c->args.v[0].text, "cp") != 0 || !sh_has(c, "|-r|-a|-R|-rf|-ar|")))
-		return 0;
-	if (sh_has(c, "|x|-x|xf|-xf|xzf|-xzf|xvf|-xvf|xzvf|-xzvf|xvzf|-xvzf|-t|tf|-tf|tvf|-tvf|"))
-		return 0;
-	for (size_t i = 1; i < c->args.n; i++) {
-		const struct sh_secret *k = sh_secret_of(s, c->args.v[i].text);
-		bool last = i + 1 == c->args.n;
-
-		if (k && (k->taint & SH_HARD) && !(last && !pack) && !sh_not_read(c, i))
-			x = pack ? 0.42 : 0.36;
-	}
-	return sh_found(s, c, "command.stage-secrets", "collection",
-		"puts secrets of others together in one place", s->script ? x * 0.5 : x);
-}
-
 /* The file that is run: the program, or the script of a shell when that is hidden. */
-static const char *script_of(const struct sh_command *c)
+static const char *script_of(struct sh *s, const struct sh_command *c)
 {
 	const char *t = c->args.n > 1 ? c->args.v[1].text : "";
 
 	if ((sh_is_shell(c->args.v[0].text) || sh_interpreter(c->args.v[0].text)) && t[0] == '/' &&
 		strstr(t, "/."))
 		return t;
+	/* cd /tmp/.x && ./run */
+	if (c->path && !strncmp(c->path, "./", 2) && s->cwd && strstr(s->cwd, "/."))
+		return sh_path(s, c->path);
 	return c->path ? c->path : "";
 }
 
 /* Programs in places where anybody can put them. */
 static int vet_place(struct sh *s, const struct sh_command *c)
 {
-	const char *p = script_of(c);
+	const char *p = script_of(s, c);
 	bool temp = !strncmp(p, "/tmp/", 5) || !strncmp(p, "/var/tmp/", 9) ||
 		    !strncmp(p, "/dev/shm/", 9);
 	bool hidden = temp && strstr(p, "/.");
 	double x = hidden                        ? 0.6
 		   : !strncmp(p, "/dev/shm/", 9) ? 0.45
-		   : c->how & SH_ROOT            ? 0.34
+		   : c->how & SH_ROOT            ? (s->past & SH_PAST_UNPACK ? 0.2 : 0.34)
 						 : 0.1;
 
 	if (!temp || sh_file_get(s, p, false) || s->script)
@@ -420,9 +418,19 @@ static double download_worth(struct sh *s, const struct sh_data *d, bool file)
 	return s->script ? x * 0.5 : x;
 }
 
+/* bash <(curl …): no file that somebody could have read before. */
+static bool from_pipe(const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		if (!strncmp(c->args.v[i].text, "/dev/fd/", 8))
+			return true;
+	}
+	return false;
+}
+
 int sh_vet_execution(struct sh *s, const struct sh_command *c, const struct sh_data *d)
 {
-	bool file = !(c->how & SH_STDIN) && c->args.n &&
+	bool file = !(c->how & SH_STDIN) && c->args.n && !from_pipe(c) &&
 		    (sh_is_shell(c->args.v[0].text) || sh_interpreter(c->args.v[0].text) ||
 			    strchr(c->path ? c->path : "", '/'));
 	int rc = 0;
@@ -453,8 +461,6 @@ int sh_vet_flow(struct sh *s, const struct sh_command *c)
 	if (rc < 0 || !c->args.n)
 		return rc;
 	rc = sh_vet_leak(s, c);
-	if (rc == 0)
-		rc = vet_stage(s, c);
 	if (rc == 0)
 		rc = vet_unpack(s, c);
 	if (rc == 0)

@@ -19,7 +19,14 @@ static const char *const drops[] = {"webhook.site", "requestbin.", "pipedream.ne
 	"rentry.co", "paste.ee", "paste.mozilla.org", "api.telegram.org/bot",
 	"discord.com/api/webhooks", "discordapp.com/api/webhooks", "httpbin.org", "postb.in",
 	"mockbin.", "webhook-test.com", "tmpfiles.org", "uguu.se", "oshi.at", "wetransfer.com",
-	"sendspace.com", "mega.nz", "keep.sh", "exfil", "attacker", "evil", "c2."};
+	"sendspace.com", "mega.nz", "keep.sh", "proton.me", "protonmail.", "tutanota.", "tuta.io",
+	"guerrillamail.", "mailinator.com", "yopmail.com", "cock.li", "exfil", "attacker", "evil",
+	"c2."};
+
+/* Where people keep files of their own, whoever they are. */
+static const char *const personal[] = {"content.dropboxapi.com", "www.googleapis.com/upload/drive",
+	"graph.microsoft.com/v1.0/me/drive", "api.box.com", "upload.box.com", "api.pcloud.com",
+	"cloud-api.yandex.net", "api.mega.co.nz"};
 
 /* Publishers who put there what everybody installs from them, and nobody else can. */
 static const char *const known[] = {"sh.rustup.rs", "rustup.rs", "get.docker.com", "bun.sh",
@@ -78,6 +85,15 @@ bool sh_host_drop(const char *word)
 	return false;
 }
 
+bool sh_host_personal(const char *word)
+{
+	for (size_t i = 0; i < sizeof(personal) / sizeof(personal[0]); i++) {
+		if (strstr(word, personal[i]))
+			return true;
+	}
+	return false;
+}
+
 /* The name or address in a URL, user@host:path or host:port; "" when it is none. */
 static void host_part(const char *word, char host[HOST_MAX + 1])
 {
@@ -124,6 +140,16 @@ static bool is_local(const char *h)
 	       !strncmp(h, "192.168.", 8);
 }
 
+bool sh_host_abroad(const char *word)
+{
+	char host[HOST_MAX + 1] = {0};
+
+	host_part(word, host);
+	return is_address(host) && !is_local(host) && strncmp(host, "10.", 3) != 0 &&
+	       strncmp(host, "172.", 4) != 0 && strncmp(host, "100.", 4) != 0 &&
+	       strncmp(host, "169.254.", 8) != 0 && !strchr(host, ':');
+}
+
 static bool allowed_by(const struct bawn_items *list, const char *h)
 {
 	size_t n = strlen(h);
@@ -153,6 +179,13 @@ static bool in_list(const char *h, const char *const *list, size_t count)
 			return true;
 	}
 	return false;
+}
+
+static bool is_onion(const char *h)
+{
+	static const char *const onion[] = {"onion"};
+
+	return in_list(h, onion, 1);
 }
 
 /* https://raw.githubusercontent.com/OWNER/PROJECT/…, by owners that everybody knows. */
@@ -193,7 +226,7 @@ enum sh_host sh_host_of(struct sh *s, const char *word, const char **ret_host)
 		return SH_HOST_ALLOWED;
 	if (is_local(host))
 		return SH_HOST_LOCAL;
-	if (sh_host_drop(word) || is_address(host))
+	if (sh_host_drop(word) || is_address(host) || is_onion(host))
 		return SH_HOST_ODD;
 	return public_host(word, host);
 }

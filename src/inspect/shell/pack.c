@@ -47,12 +47,25 @@ static struct sh_data *made(struct sh *s, struct sh_command *c, const char *to)
 	return f ? &f->data : &c->out;
 }
 
+/* A tree of the system or of a service. */
+static bool packs_outer(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		enum sh_place p =
+			c->args.v[i].text[0] == '/' ? sh_place(s, c->args.v[i].text) : SH_HERE_DIR;
+
+		if (p == SH_ABSOLUTE || p == SH_IN_SYSTEM || p == SH_SYSTEM_DIR)
+			return true;
+	}
+	return false;
+}
+
 /* As convert, and what comes out is an archive. */
 static int pack(struct sh *s, struct sh_command *c, const char *to)
 {
 	int rc = sh_convert(s, c, to);
 
-	made(s, c, rc == 0 ? to : NULL)->taint |= SH_PACKED;
+	made(s, c, rc == 0 ? to : NULL)->taint |= SH_PACKED | (packs_outer(s, c) ? SH_OUTER : 0);
 	return rc;
 }
 
@@ -77,6 +90,7 @@ void sh_note_unpacked(struct sh *s, const struct sh_command *c)
 	if (strcmp(c->args.v[0].text, "unzip") != 0 && !strchr(flags, 'x') &&
 		!sh_has(c, "|--extract|"))
 		return;
+	s->past |= SH_PAST_UNPACK;
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_file *f = sh_file_get(s, c->args.v[i].text, false);
 

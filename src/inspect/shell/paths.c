@@ -283,6 +283,7 @@ static const struct sh_secret secrets[] = {
 	{"/var/lib/kubelet/pki", 0.4f, BOTH, "cluster keys"},
 	{"/var/log/btmp", 0.0f, BOTH | WORD, "failed logins"},
 	{"/var/spool/mail", 0.0f, SH_SECRET, "mail"},
+	{"/var/mail", 0.0f, SH_SECRET, "mail"},
 	{"krb5cc_", 0.4f, BOTH, "Kerberos tickets"},
 	{".smbcredentials", 0.42f, BOTH | WORD, "network passwords"},
 	{".vnc/passwd", 0.42f, BOTH | WORD, "passwords of servers"},
@@ -371,8 +372,25 @@ static const struct sh_secret secrets[] = {
 	{"credentials.json", 0.0f, SH_SECRET | WORD, "credentials"},
 };
 
+bool sh_about_people(const char *path)
+{
+	static const char *const whom[] = {"customer", "employee", "payroll", "salar", "patient",
+		"passport", "credit_card", "creditcard"};
+	const char *base = sh_base(path), *dot = strrchr(base, '.');
+
+	if (!dot || !sh_is(dot, "|.csv|.xls|.xlsx|.db|.sqlite|.mdb|.accdb|.tsv|"))
+		return false;
+	for (size_t i = 0; i < sizeof(whom) / sizeof(whom[0]); i++) {
+		if (strcasestr(base, whom[i]))
+			return true;
+	}
+	return false;
+}
+
 bool sh_of_system(struct sh *s, const char *path)
 {
+	if (sh_about_people(path))
+		return true;
 	/* sites and the temporary files of some systems lie there too */
 	if (!strncmp(path, "/var/", 5) && !known_var(path + 5))
 		return false;
@@ -394,7 +412,7 @@ static bool harmless(const char *hit, const char *needle)
 	const char *end = hit + strlen(needle);
 	size_t n = strcspn(end, " \t\n'\"<>|;&),");
 
-	if (n >= 4 && !strncmp(end + n - 4, ".pub", 4))
+	if (n >= 4 && (!strncmp(end + n - 4, ".pub", 4) || memmem(end, n, ".pub.", 5)))
 		return true;
 	if (!strcmp(needle, ".env.")) {
 		static const char *const templates[] = {"example", "sample", "template", "dist",

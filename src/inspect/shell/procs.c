@@ -144,10 +144,62 @@ static int vet_fill(struct sh *s, const struct sh_command *c)
 				"writes until the disk is full", s->script ? 0.31 : 0.42);
 }
 
+/* The word that says that services, processes or packages are ended, by the program. */
+static const struct {
+	const char *programs, *orders;
+} endings[] = {
+	{"|systemctl|service|rc-service|initctl|launchctl|",
+		"|stop|disable|mask|kill|unload|bootout|remove|"},
+	{"|chkconfig|update-rc.d|sysrc|", "|off|disable|remove|NO|"},
+	{"|apt|apt-get|aptitude|yum|dnf|zypper|apk|pacman|snap|brew|",
+		"|remove|purge|autoremove|erase|uninstall|del|-R|-Rs|-Rns|"},
+	{"|rpm|dpkg|", "|-e|--erase|-r|-P|--remove|--purge|"},
+	{"|pkill|killall|kill|rm|unlink|mv|", NULL},
+};
+
+/* A signal that only wakes, or a process that is asked for. */
+static bool wakes(const struct sh_command *c)
+{
+	return sh_has(c, "|-HUP|-1|-USR1|-USR2|-CONT|-0|-10|-12|-SIGHUP|-SIGUSR1|-s|-l|");
+}
+
+static bool ends(const struct sh_command *c)
+{
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		if (sh_is(c->args.v[0].text, endings[i].programs))
+			return endings[i].orders ? sh_has(c, endings[i].orders) : !wakes(c);
+	}
+	return false;
+}
+
+/* What it ends, one by one: rules know who watches over a machine. */
+static int vet_ends(struct sh *s, const struct sh_command *c)
+{
+	int rc = 0;
+
+	if (!ends(c))
+		return 0;
+	for (size_t i = 1; rc == 0 && i < c->args.n && i < NAMES_MAX; i++) {
+		const char *t = c->args.v[i].text;
+		bool path = t[0] == '/';
+
+		/* programs and what starts them, not what they once wrote */
+		if (t[0] == '-' || (path && !strstr(t, "bin/") && !strstr(t, "/systemd/") &&
+					   !strstr(t, "/init.d/") && strncmp(t, "/opt/", 5) != 0))
+			continue;
+		t = !strncmp(t, "@pid:", 5) ? t + 5 : path ? sh_base(t) : t;
+		if (*t)
+			rc = sh_vet_fact(s, c, "@end", t);
+	}
+	return rc;
+}
+
 int sh_vet_procs(struct sh *s, const struct sh_command *c)
 {
 	int rc = !strcmp(c->args.v[0].text, "kill") ? vet_ended(s, c) : 0;
 
+	if (rc == 0)
+		rc = vet_ends(s, c);
 	if (rc == 0)
 		rc = vet_flood(s, c);
 	if (rc == 0)

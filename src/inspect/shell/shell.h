@@ -32,6 +32,7 @@
 #define SH_CLIP    (1u << 12) /* what somebody copied or typed */
 #define SH_ENDLESS (1u << 13) /* never ends by itself: yes, /dev/zero */
 #define SH_SMALL   (1u << 14) /* compressed, whatever it is */
+#define SH_OUTER   (1u << 16) /* an archive of what lies outside of the workspace */
 #define SH_SYSTEM  (1u << 15) /* content of a file of the system that is not public knowledge */
 
 /* Bytes that are known, partly known or only known by where they come from. */
@@ -174,6 +175,7 @@ struct sh {
 #define SH_PAST_SECRET (1u << 0) /* read something secret */
 #define SH_PAST_FIFO   (1u << 1) /* made a named pipe */
 #define SH_PAST_NET    (1u << 2)
+#define SH_PAST_UNPACK (1u << 3) /* unpacked an archive */
 
 int sh_no_memory(struct sh *s);
 
@@ -256,6 +258,8 @@ int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in);
 int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* told.c: the same for variables, orders and lists of programs; sh_find_inner calls it. */
 int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in);
+/* later.c: what it writes where others will run it; its output is known by now. */
+void sh_later(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 /* The strings that a source text in some language hands to a shell. */
 int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in);
 bool sh_is_shell(const char *word);
@@ -291,8 +295,10 @@ struct sh_secret {
 	unsigned taint;
 	const char *what;
 };
-/* A file of the system; what every machine has and tells everybody does not count. */
+/* A file of the system, or a table about people; what every machine has and tells everybody does
+ * not count. */
 bool sh_of_system(struct sh *s, const char *path);
+bool sh_about_people(const char *path); /* customers.xlsx */
 /* The secret that a word names as a path (also @path, name=@path, file://path, if=path), or NULL.
  */
 const struct sh_secret *sh_secret_of(struct sh *s, const char *word);
@@ -309,7 +315,9 @@ enum sh_host {
 	SH_HOST_ODD, /* a bare address, a tunnel, a paste or drop site */
 };
 enum sh_host sh_host_of(struct sh *s, const char *word, const char **ret_host);
-bool sh_host_drop(const char *word); /* made to receive things: webhooks, pastes, collaborators */
+bool sh_host_drop(const char *word);   /* made to receive things: webhooks, pastes, collaborators */
+bool sh_host_abroad(const char *word); /* a bare address outside of networks of one's own */
+bool sh_host_personal(const char *word); /* where people keep files of their own */
 bool sh_is_url(const char *word);
 
 /* vet.c: findings of one command. */
@@ -330,8 +338,16 @@ int sh_vet_destroy(struct sh *s, const struct sh_command *c);
 int sh_tree_names(struct sh *s, struct sh_command *c);
 bool sh_narrowed(const struct sh_command *c, bool depth); /* find with conditions */
 int sh_vet_trees(struct sh *s, const struct sh_command *c);
-/* collect.c: what is gathered, offered or guessed. */
+/* It makes something that nobody reads without a key. */
+bool sh_encrypts(const struct sh_command *c);
+/* Names of papers, mail and databases of people: where names of files come from. */
+#define SH_PAPERS "papers of people"
+/* collect.c: what is offered, guessed or searched. */
 int sh_vet_collect(struct sh *s, const struct sh_command *c);
+/* stage.c: what is put together or aside before it leaves. */
+int sh_vet_stage(struct sh *s, const struct sh_command *c);
+/* It makes or adds to a file where every program of the machine may write. */
+bool sh_goes_aside(struct sh *s, const struct sh_command *c);
 /* procs.c: "ps NAMES" when the command picks processes by their names out of `from`. */
 const char *sh_picked(struct sh *s, const struct sh_command *c, const char *from);
 /* Processes that are ended by a name that was picked, and loops that flood or spread. */
@@ -341,6 +357,9 @@ int sh_vet_flow(struct sh *s, const struct sh_command *c);
 bool sh_not_read(const struct sh_command *c, size_t i);
 /* leak.c: secrets and local data that leave, through a program or through /dev/tcp. */
 int sh_vet_leak(struct sh *s, const struct sh_command *c);
+bool sh_is_archive(const char *path); /* by its name */
+/* A program in another language that sends on what it is fed. */
+int sh_vet_code_input(struct sh *s, const struct sh_command *c, const char *code);
 int sh_vet_tcp(struct sh *s, const struct sh_command *c);
 /* The first n words, before a wrapper is taken away: only secrets beyond doubt. */
 int sh_vet_words(struct sh *s, const struct sh_command *c, size_t n);

@@ -77,6 +77,16 @@ static bool tells_all(const struct sh_command *c)
 	return false;
 }
 
+/* What somebody copied. */
+static bool pastes(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+
+	return sh_is(p, "|pbpaste|wl-paste|") ||
+	       (sh_is(p, "|xclip|xsel|") && has(c, "|-o|-out|--output|-bo|-ob|-op|")) ||
+	       (!strcmp(p, "xsel") && !(c->how & SH_STDIN));
+}
+
 /* What only says something about the host, the environment or a secret. */
 unsigned sh_source(const struct sh_command *c, const char **ret_from)
 {
@@ -101,8 +111,7 @@ unsigned sh_source(const struct sh_command *c, const char **ret_from)
 		return SH_ENV;
 	if (!strcmp(p, "ps") && shows_environment(c))
 		return SH_ENV;
-	if (sh_is(p, "|pbpaste|wl-paste|") ||
-		(sh_is(p, "|xclip|xsel|") && has(c, "|-o|-out|--output|-bo|-ob|-op|")))
+	if (pastes(c))
 		return SH_SECRET | SH_CLIP;
 	if (sh_is(p, "|tcpdump|tshark|ngrep|"))
 		return has(c, "|-r|") ? SH_FILE : SH_SECRET;

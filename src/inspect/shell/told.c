@@ -87,10 +87,15 @@ static int wrapped(struct sh *s, const struct sh_command *c, struct sh_inners *i
 static int listed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
 	struct sh_words w = {0};
-	bool list = false;
+	bool list = false, bare = false;
 
 	for (size_t i = 1; i < c->args.n; i++) {
 		struct sh_word *x;
+
+		/* without CMD the words are what runs */
+		bare = bare || (!w.n && !strcmp(c->args.v[i].text, ":::"));
+		if (bare && list && in->n < SH_INNER_MAX / 2)
+			(void)sh_inner_put(s, in, c->args.v[i].text, 0);
 
 		list = list || !strcmp(c->args.v[i].text, ":::");
 		if (!strcmp(c->args.v[i].text, ":::") || (!w.n && c->args.v[i].text[0] == '-') ||
@@ -101,9 +106,24 @@ static int listed(struct sh *s, const struct sh_command *c, struct sh_inners *in
 			return sh_no_memory(s);
 		*x = c->args.v[i];
 	}
-	if (list && w.n)
+	if (list && w.n && !bare)
 		(void)sh_inner_put(s, in, sh_quote_words(s, &w, 0), 0);
 	return 0;
+}
+
+/* tmux send-keys -t x 'make' Enter, screen -X stuff 'make': what it types for somebody. */
+static void typed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	bool types = false;
+
+	for (size_t i = 1; i < c->args.n && in->n < SH_INNER_MAX / 2; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (types && t[0] != '-' && !sh_is(c->args.v[i - 1].text, "|-t|-N|-p|") &&
+			!sh_is(t, "|Enter|C-m|C-c|C-d|Escape|Space|Tab|"))
+			(void)sh_inner_put(s, in, t, 0);
+		types = types || sh_is(t, "|send-keys|send|stuff|");
+	}
 }
 
 /* … | ssh HOST bash, … | xargs bash -c: the input is what runs. */
@@ -138,6 +158,8 @@ int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 		if (c->in.known && c->in.len && !sh_is(p, "|less|more|make|gmake|"))
 			order_lines(s, c, in, c->in.text);
 	}
+	if (sh_is(p, "|screen|tmux|"))
+		typed(s, c, in);
 	if (sh_is(p, "|flock|man|"))
 		return wrapped(s, c, in);
 	if (!strcmp(p, "parallel"))

@@ -36,10 +36,41 @@ static bool of_others(enum sh_place p)
 	return p == SH_ROOT_DIR || p == SH_HOME_DIR || p == SH_SYSTEM_DIR;
 }
 
+/* -name '*.docx': what people write, send and keep in databases. */
+static bool seeks_papers(const struct sh_command *c)
+{
+	for (size_t i = 2; i < c->args.n; i++) {
+		const char *dot = strrchr(c->args.v[i].text, '.');
+		char ext[8] = {0};
+		size_t n =
+			dot ? strspn(dot + 1, "abcdefghijklmnopqrstuvwxyzDOCXLSPF0123456789") : 0;
+
+		if (!n || n >= sizeof(ext) ||
+			!sh_is(c->args.v[i - 1].text, "|-name|-iname|-path|-ipath|"))
+			continue;
+		memcpy(ext, dot + 1, n);
+		if (sh_is(ext, "|doc|docx|xls|xlsx|ppt|pptx|pdf|PDF|odt|ods|rtf|pst|ost|mbox|eml|"
+			       "kdb|kdbx|sqlite|sqlite3|mdb|wallet|pem|p12|pfx|ppk|ovpn|DOC|DOCX|"))
+			return true;
+	}
+	return false;
+}
+
+/* What the names below t are. */
+static void name_place(struct sh_command *c, const char *t, enum sh_place p, bool find)
+{
+	bool some = find && sh_narrowed(c, p != SH_ROOT_DIR);
+
+	if (of_others(p))
+		c->out.taint |= some ? SH_SOME : SH_TREE;
+	else if ((p == SH_ABSOLUTE || p == SH_IN_SYSTEM || p == SH_IN_HOME) && !some)
+		c->out.taint |= SH_SOME;
+	c->out.from = of_others(p) && find && seeks_papers(c) ? SH_PAPERS : t;
+}
+
 int sh_tree_names(struct sh *s, struct sh_command *c)
 {
 	bool find = sh_is(c->args.v[0].text, "|find|gfind|"), self = false;
-	bool some;
 
 	c->out = sh_unknown(0, NULL);
 	for (size_t i = 1; i < c->args.n; i++) {
@@ -57,16 +88,11 @@ int sh_tree_names(struct sh *s, struct sh_command *c)
 			return 0;
 		}
 		p = sh_place(s, t);
-		some = find && sh_narrowed(c, p != SH_ROOT_DIR);
 		if (p == SH_DEVICE && !find) {
 			c->out = sh_text(t);
 			return 0;
 		}
-		if (of_others(p))
-			c->out.taint |= some ? SH_SOME : SH_TREE;
-		else if ((p == SH_ABSOLUTE || p == SH_IN_SYSTEM || p == SH_IN_HOME) && !some)
-			c->out.taint |= SH_SOME;
-		c->out.from = t;
+		name_place(c, t, p, find);
 	}
 	return 0;
 }
@@ -125,7 +151,7 @@ static bool option_starts(const struct sh_command *c, const char *start)
 	return false;
 }
 
-static bool encrypts(const struct sh_command *c)
+bool sh_encrypts(const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
 
@@ -212,7 +238,8 @@ static int vet_lost(struct sh *s, const struct sh_command *c)
 /* Programs that everybody runs; who replaces one is run by everybody. */
 static bool trusted_name(const char *name)
 {
-	return name[0] == '[' ||
+	return name[0] == '[' || !strncmp(name, "systemd-", 8) || !strncmp(name, "pam_", 4) ||
+	       !strncmp(name, "libc.so", 7) || !strncmp(name, "ld-linux", 8) ||
 	       sh_is(name,
 		       "|sshd|ssh|ls|ps|top|htop|netstat|ss|login|su|sudo|bash|sh|cron|crond|systemd|"
 		       "init|passwd|find|lsof|lsmod|who|w|last|cat|id|df|du|kworker|kthreadd|"
@@ -257,7 +284,7 @@ int sh_vet_trees(struct sh *s, const struct sh_command *c)
 		return vet_lost(s, c);
 	if (sh_is(p, "|cp|mv|install|ln|"))
 		return vet_planted(s, c);
-	if (c->args.n && encrypts(c))
+	if (c->args.n && sh_encrypts(c))
 		return note_encrypted(s, c);
 	return 0;
 }

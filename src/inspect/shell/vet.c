@@ -13,6 +13,9 @@
  *   @as user               for whom sudo runs something
  *   @bomb name             a function that starts itself twice
  *   @serve /path           a tree that it offers to other machines
+ *   @quiet prog word…      a search of everything that says nothing about what it may not see
+ *   @papers prog           it puts aside papers that were found
+ *   @end name              a service, process, program or package that it ends or takes away
  *   @guess prog            a log-in that is tried again and again
  *   @raw text              a text that is no shell's, as it is
  *
@@ -281,12 +284,79 @@ static bool plain_settings(const struct sh_command *c, const struct sh_data *d)
 	return !strstr(path, "profile") || !strncmp(d->text, "export ", 7);
 }
 
+/* /dev/tcp/…, ~/.x/run: devices that are no sink, and what is hidden; folders of tools are not. */
+static bool odd_place(const char *t)
+{
+	static const char *const devices[] = {"null", "stdout", "stderr", "fd/", NULL};
+	static const char *const folders[] = {"env", "venv", "local/", "config/", "cargo/", "nvm/",
+		"rbenv/", "pyenv/", "npm", "bun/", "deno/", "asdf/", "sdkman/", "rvm/", "/", "./",
+		NULL};
+
+	for (const char *p = t; (p = strstr(p, "/dev/")); p += 5) {
+		if (!starts(p + 5, devices))
+			return true;
+	}
+	for (const char *p = t; (p = strstr(p, "/.")); p += 2) {
+		if (!starts(p + 2, folders))
+			return true;
+	}
+	return false;
+}
+
+/* LD_PRELOAD=./build/shim.so ./build/app: one's own library, for one's own program. */
+static bool own_library(const struct sh_command *c)
+{
+	bool own = false;
+
+	for (size_t i = 0; i < c->assigns.n; i++) {
+		const char *t = c->assigns.v[i].text;
+
+		if (!strncmp(t, "LD_PRELOAD=", 11))
+			own = c->assigns.v[i].known && t[11] != '/' && t[11] != '~' &&
+			      !strstr(t, "..");
+	}
+	return own && c->path && strchr(c->path, '/') && c->path[0] != '/' &&
+	       !(c->how & (SH_ROOT | SH_REMOTE));
+}
+
+/* Nothing in the text hides, listens, decodes or lies where anybody can put it. Who tells a page
+ * over https that he runs, and keeps nothing of the answer, does no harm either. */
+static bool plain_text(const char *t)
+{
+	static const char *const bad[] = {"/tmp/", "base64", "nc ", "ncat", "socat", "bash -i",
+		"eval", "http:", "python -c", "python3 -c", "perl -e", "chmod", "rm -rf", "mkfifo",
+		"@reboot", "exec ", NULL};
+	static const char *const fetch[] = {"curl", "wget", NULL};
+	static const char *const keep[] = {"|", " -o", " -O", "&&", ";", "$(", "`", " -d", " -F",
+		" -T", "--data", "--post", "--upload"};
+	bool fetches = any_in(t, fetch);
+
+	if (fetches && !strstr(t, "https://"))
+		return false;
+	for (size_t i = 0; fetches && i < sizeof(keep) / sizeof(keep[0]); i++) {
+		if (strstr(t, keep[i]))
+			return false;
+	}
+	return !any_in(t, bad) && !odd_place(t);
+}
+
+/* sed -i s/old/new/: what it puts in, or lines that it takes out. */
+static bool plain_edit(const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = put_in(c->args.v[i].text);
+
+		/* i TEXT, a TEXT, c TEXT and files that are read are not looked into */
+		if (!c->args.v[i].known || !plain_text(t) ||
+			(t == c->args.v[i].text && strpbrk(t, "\\") && t[0] != '-'))
+			return false;
+	}
+	return true;
+}
+
 /* What the command writes is known and nothing to worry about. */
 static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_command *c)
 {
-	static const char *const bad[] = {"/tmp/", "/dev/", "curl", "wget", "base64", "nc ", "ncat",
-		"socat", "bash -i", "/.", "eval", "http:", "python -c", "python3 -c", "perl -e",
-		"chmod", "rm -rf", "mkfifo", "@reboot", "exec ", NULL};
 	const char *check = bawn_rule_str(&bawn_rules_command, r->check);
 	bool in = c->writes.n || (c->args.n && !strcmp(c->args.v[0].text, "crontab"));
 	struct sh_data d = in ? c->in : c->out;
@@ -302,8 +372,12 @@ static bool harmless(struct sh *s, const struct bawn_rule *r, const struct sh_co
 	if (!strcmp(check, "foreign-key"))
 		return own_key(c);
 	if (!strcmp(check, "starts-something"))
-		return plain_settings(c, &d) && !any_in(d.text, bad);
-	return d.len && d.text && strchr(d.text, '/') && !any_in(d.text, bad);
+		return plain_settings(c, &d) && plain_text(d.text);
+	if (!strcmp(check, "foreign-library"))
+		return own_library(c);
+	if (c->args.n && sh_is(c->args.v[0].text, "|sed|gsed|"))
+		return plain_edit(c);
+	return d.len && d.text && strchr(d.text, '/') && plain_text(d.text);
 }
 
 static int hit(void *data, const struct bawn_match *m)
@@ -436,7 +510,8 @@ static bool usual_setup(struct sh *s, const struct sh_data *d)
 }
 
 /* ~/.bashrc and its kin: it depends on what is put there. */
-static int vet_login(struct sh *s, const struct sh_command *c, const char *path)
+static int vet_login(
+	struct sh *s, const struct sh_command *c, const char *path, const struct sh_data *d)
 {
 	static const char *const files[] = {".bashrc", ".bash_profile", ".profile", ".zshrc",
 		".zprofile", ".zshenv", ".bash_login", ".shrc", ".kshrc", ".cshrc", ".tcshrc",
@@ -452,8 +527,7 @@ static int vet_login(struct sh *s, const struct sh_command *c, const char *path)
 
 	for (size_t i = 0; files[i]; i++) {
 		if (!strcmp(base, files[i]))
-			return usual_setup(s, c->writes.n ? &c->in : &c->out) ? 0
-									      : sh_report(s, c, &f);
+			return usual_setup(s, d) ? 0 : sh_report(s, c, &f);
 	}
 	return 0;
 }
@@ -489,10 +563,25 @@ static int vet_install(
 		.confidence = s->script ? 0.35 : 0.55,
 	};
 
-	if (!d || !(d->taint & SH_NET) || !d->url || !strstr(path, "bin/") ||
+	if (!d || !(d->taint & SH_NET) || !d->url ||
+		(!strstr(path, "bin/") && strncmp(path, "/lib", 4) != 0 &&
+			strncmp(path, "/usr/lib", 8) != 0 && strncmp(path, "/etc/", 5) != 0 &&
+			!strstr(path, "/www/") && !strstr(path, "/htdocs/")) ||
 		sh_host_of(s, d->url, NULL) != SH_HOST_ODD)
 		return 0;
 	return sh_report(s, c, &f);
+}
+
+/* find / … 2>/dev/null: who looks where he has no business does not want to hear about it. */
+static int vet_quiet(struct sh *s, const struct sh_command *c, const struct sh_redir *d)
+{
+	const char *line;
+
+	if (d->fd != 2 || strcmp(d->path, "/dev/null") != 0 || !c->args.n ||
+		strcmp(c->args.v[0].text, "find") != 0)
+		return 0;
+	line = bawn_arena_printf(s->a, "@quiet %s", c->line);
+	return line ? match(s, c, line) : sh_no_memory(s);
 }
 
 static int vet_redirect(struct sh *s, const struct sh_command *c, const struct sh_redir *d)
@@ -504,12 +593,37 @@ static int vet_redirect(struct sh *s, const struct sh_command *c, const struct s
 		rc = sh_vet_fact(
 			s, c, d->kind == SH_APPEND ? "@append" : "@write", sh_path(s, d->path));
 	if (rc == 0 && out)
-		rc = vet_login(s, c, d->path);
+		rc = vet_login(s, c, d->path, c->writes.n ? &c->in : &c->out);
 	if (rc == 0 && out && d->fd != 2)
 		rc = vet_put(s, c, d->path, &c->out);
 	if (rc == 0 && d->kind == SH_OUT && d->fd != 2)
 		rc = vet_install(s, c, d->path, &c->out);
+	if (rc == 0 && d->kind == SH_OUT)
+		rc = vet_quiet(s, c, d);
 	return rc;
+}
+
+/* cp FILE FILE.bak: a copy that lies beside what it is a copy of. */
+static bool keeps(const struct sh_command *c, const char *path)
+{
+	static const char *const ends[] = {".bak", ".orig", ".old", ".backup", ".save", ".dist",
+		"~", "_bak", "-bak", "-backup", "_backup", ".$", "-$", ".20", "-20", ".default",
+		NULL};
+	const char *from = c->args.n > 2 ? c->args.v[c->args.n - 2].text : "";
+	size_t n = strlen(from);
+
+	return !strcmp(c->args.v[0].text, "cp") && n && !strncmp(path, from, n) &&
+	       starts(path + n, ends) && !strchr(path + n, '/');
+}
+
+/* tee -a */
+static bool adds(const struct sh_command *c)
+{
+	for (size_t i = 1; !strcmp(c->args.v[0].text, "tee") && i < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text, "|-a|--append|-ai|-ia|"))
+			return true;
+	}
+	return false;
 }
 
 /* A file that its arguments name. */
@@ -517,13 +631,21 @@ static int vet_write(struct sh *s, const struct sh_command *c, const char *path)
 {
 	const char *p = c->args.v[0].text;
 	const struct sh_file *to = sh_file_get(s, path, false);
-	int rc = vet_install(s, c, path, to ? &to->data : NULL);
+	int rc;
 
+	if (keeps(c, path))
+		return 0;
+	rc = vet_install(s, c, path, to ? &to->data : NULL);
 	if (rc == 0)
-		rc = sh_vet_fact(
-			s, c, strcmp(p, "touch") != 0 ? "@write" : "@touch", sh_path(s, path));
+		rc = sh_vet_fact(s, c,
+			!strcmp(p, "touch") ? "@touch"
+			: adds(c)           ? "@append"
+					    : "@write",
+			sh_path(s, path));
 	if (rc == 0 && sh_is(p, "|tee|sponge|"))
-		rc = vet_login(s, c, path);
+		rc = vet_login(s, c, path, &c->in);
+	else if (rc == 0 && to && sh_is(p, "|cp|mv|install|"))
+		rc = vet_login(s, c, path, &to->data);
 	if (rc == 0 && sh_is(p, "|tee|sponge|ed|ex|gpg|gpg2|"))
 		rc = vet_put(s, c, path, &c->in);
 	return rc;
@@ -590,6 +712,8 @@ int sh_vet(struct sh *s, struct sh_command *c)
 		rc = sh_vet_flow(s, c);
 	if (rc >= 0 && c->args.n)
 		rc = sh_vet_collect(s, c);
+	if (rc >= 0 && c->args.n)
+		rc = sh_vet_stage(s, c);
 	if (rc >= 0 && c->args.n)
 		rc = sh_vet_procs(s, c);
 	return rc < 0 ? rc : 0;

@@ -43,11 +43,10 @@ static bool is_stray(const struct sh_leak *l)
 
 	const char *host = l->host && strstr(l->host, "://") ? strstr(l->host, "://") + 3 : l->host;
 
-	if (!(l->taint & SH_ENV) || l->transfer || !l->from || l->from[0] != '$' || !host ||
-		host[0] == '$')
+	if (l->whole || l->transfer || !l->variable || !host || host[0] == '$')
 		return false;
 	for (size_t i = 0; i < sizeof(bound) / sizeof(bound[0]); i++) {
-		if (!strncmp(l->from + 1, bound[i].name, strlen(bound[i].name)))
+		if (!strncmp(l->variable + 1, bound[i].name, strlen(bound[i].name)))
 			return !strstr(l->host, bound[i].home);
 	}
 	return false;
@@ -56,7 +55,7 @@ static bool is_stray(const struct sh_leak *l)
 /* One variable: that is also how services are used. */
 static bool is_variable(const struct sh_leak *l)
 {
-	return (l->taint & SH_ENV) && !(l->taint & SH_SECRET) && l->from && l->from[0] == '$';
+	return l->variable && !l->whole && !(l->taint & SH_SECRET);
 }
 
 static bool is_environment(const struct sh_leak *l)
@@ -118,6 +117,18 @@ static bool is_beyond(const struct sh_leak *l)
 	return (l->beyond || (l->taint & SH_SYSTEM)) && (l->web || l->raw) && l->far;
 }
 
+/* The same, or a tree as it is packed, onto a machine that has no name. */
+static bool is_sent_abroad(const struct sh_leak *l)
+{
+	return l->transfer && l->abroad && (l->papers || (l->stream && (l->taint & SH_OUTER)));
+}
+
+/* By ssh and the like, to a machine that says what it is for. */
+static bool is_copied(const struct sh_leak *l)
+{
+	return l->copied && sh_host_drop(l->host);
+}
+
 static bool is_parcel(const struct sh_leak *l)
 {
 	return l->parcel && l->web && l->far;
@@ -166,6 +177,8 @@ static const struct {
 	{is_sealed, 0.6, 0.36},
 	{is_packed, 0.5, 0.33},
 	{is_beyond, 0.5, 0.36},
+	{is_sent_abroad, 0.34, 0},
+	{is_copied, 0.5, 0},
 	{is_parcel, 0.4, 0.31},
 	{is_tree, 0.5, 0.33},
 	{is_lookup, 0.6, 0.42},
@@ -176,7 +189,9 @@ static const struct {
 double sh_worth(struct sh *s, const struct sh_leak *l)
 {
 	enum sh_host h = l->host ? sh_host_of(s, l->host, NULL) : SH_HOST_NONE;
-	bool odd = h == SH_HOST_ODD;
+	/* machines of one's own have no names either */
+	bool own = h == SH_HOST_ODD && !sh_host_drop(l->host) && !sh_host_abroad(l->host);
+	bool odd = h == SH_HOST_ODD && !(own && (l->transfer || l->named || is_variable(l)));
 
 	if (h == SH_HOST_ALLOWED)
 		return 0;
