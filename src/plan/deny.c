@@ -43,18 +43,48 @@ static int follow(
 	return is_visible(b, *path) ? look_at(*path, st, err) : 0;
 }
 
+static int hide(struct plan_builder *b, const char *path, struct bawn_error *err);
+
+/*
+ * A denied directory of which only some parts are here, each by a grant of its own: the grants
+ * lose. Paths of grants have no links in them, so neither may this one.
+ */
+static int hide_granted(struct plan_builder *b, const char *path, struct bawn_error *err)
+{
+	const char *real = path;
+	size_t n = b->plan->n_mounts;
+	int r = bawn_path_resolve(b->a, path, &real);
+
+	if (r == -ENOMEM)
+		return bawn_fail(err, BAWN_ERR_PLAN, r, "out of memory");
+	if (r < 0)
+		real = path;
+	r = 0;
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		const struct bawn_mount m = b->plan->mounts[i];
+
+		if ((m.kind == BAWN_MNT_RO || m.kind == BAWN_MNT_RW) && strcmp(m.dst, path) != 0 &&
+			bawn_path_under(m.dst, real))
+			r = hide(b, m.dst, err);
+	}
+	return r;
+}
+
 static int hide(struct plan_builder *b, const char *path, struct bawn_error *err)
 {
 	struct stat st;
-	int r = is_visible(b, path) ? look_at(path, &st, err) : 0;
+	bool visible = is_visible(b, path);
+	int r = visible ? look_at(path, &st, err) : 0;
 
 	if (r > 0 && S_ISLNK(st.st_mode))
 		r = follow(b, &path, &st, err);
-	if (r <= 0)
-		return r;
 	if (bawn_path_under(b->c->workspace, path))
 		return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
 			"the workspace '%s' lies in the denied path '%s'", b->c->workspace, path);
+	if (!visible)
+		return hide_granted(b, path, err);
+	if (r <= 0)
+		return r;
 	/* what we neither own nor can read, the command (same user, fewer rights) cannot read
 	 * either */
 	if (geteuid() != 0 && st.st_uid != geteuid() &&
@@ -123,6 +153,10 @@ int plan_make_deny(struct plan_builder *b, struct bawn_error *err)
 		size_t before = b->deny.n;
 		int r;
 
+		if (!strcmp(text, "/proc") || !strcmp(text, "/dev"))
+			return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
+				"filesystem.deny: '%s' cannot be denied: every sandbox has its own, without what is the host's",
+				text);
 		/* moved with what it lies in, it would not be denied the next time */
 		if (glob)
 			r = bawn_strlist_add(b->a, &globs, text);

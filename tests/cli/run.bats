@@ -433,3 +433,46 @@ load common
 	run -0 bawn run --policy deny.yaml -- echo well
 	[ "$output" = well ]
 }
+
+@test "what is denied is not granted in part, nor is a workspace in it" {
+	need_run
+	mkdir -p "$base/data/part"
+	echo precious >"$base/data/part/file"
+	run -0 bawn run --ro "$base/data/part" -- cat "$base/data/part/file"
+	[ "$output" = precious ]
+	run --separate-stderr -1 bawn run --deny "$base/data" --ro "$base/data/part" -- cat "$base/data/part/file"
+	[[ $output != *precious* && $stderr == *"is denied as well"* ]]
+	# whoever denied it
+	printf 'filesystem:\n  deny: [%s]\n' "$base/data" >"$base/above.yaml"
+	mkdir -p "$XDG_CONFIG_HOME/bawn" && cp "$base/above.yaml" "$XDG_CONFIG_HOME/bawn/policy.yaml"
+	run --separate-stderr -1 bawn run --rw "$base/data/part" -- cat "$base/data/part/file"
+	[[ $output != *precious* ]]
+	run --separate-stderr -125 bawn run -w "$base/data/part" -- cat file
+	[[ $output != *precious* && $stderr == *"lies in the denied path"* ]]
+}
+
+@test "/var/tmp and what is in it can be granted" {
+	need_run
+	dir=$(mktemp -d /var/tmp/bawn-cli.XXXXXX)
+	echo there >"$dir/file"
+	run -0 bawn run --rw /var/tmp -- sh -c 'cat "$0"/file && echo new >"$0"/new' "$dir"
+	[ "$output" = there ] && [ "$(cat "$dir/new")" = new ]
+	run -0 bawn run -w "$dir" -- sh -c 'cat file && echo private >/var/tmp/bawn-cli-private'
+	[ "$output" = there ] && [ ! -e /var/tmp/bawn-cli-private ]
+	rm -r "$dir"
+}
+
+@test "a denial suggests what would help" {
+	need_run
+	run --separate-stderr bawn run -- sh -c 'echo x >/bawn-nothing-there'
+	[[ $stderr == *"if it is made on the host before, the operator can allow it with --rw /bawn-nothing-there"* ]]
+	run --separate-stderr bawn run -- sh -c 'echo x >/dev/tty'
+	[[ $stderr == *"with --pty"* ]]
+}
+
+@test "grants that cannot be: one line" {
+	for o in "--device /etc/passwd" "--unix-socket /etc/passwd" "--rw /dev" "--ro /proc" "--rw /sys" "--deny /" "--deny /proc"; do
+		run --separate-stderr -125 bawn run $o -- true
+		one_error
+	done
+}
