@@ -476,3 +476,18 @@ load common
 		one_error
 	done
 }
+
+@test "output that cannot be written is said to be lost" {
+	need_run
+	run --separate-stderr -1 sh -c '"$0" run -- echo x >/dev/full' "$BAWN"
+	[[ $stderr == *"output could not be passed on: No space left on device"* ]]
+	run --separate-stderr -3 sh -c '"$0" run -- sh -c "echo x; sleep 0.2; exit 3" >/dev/full' "$BAWN"
+}
+
+@test "the output limit: 137, also if the command had ended by itself" {
+	need_run
+	for i in 1 2 3 4 5 6; do
+		run --separate-stderr -137 bawn run --output-limit 1 -- echo text
+		[ "$output" = t ]
+	done
+}
