@@ -491,3 +491,11 @@ load common
 		[ "$output" = t ]
 	done
 }
+
+@test "programs that do not want to be dumped can make files as well" {
+	need_run
+	command -v python3 >/dev/null || skip "needs python3"
+	run -0 bawn run -- python3 -c 'import ctypes, os; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); os.mkdir("made"); open("made/file", "w")'
+	[ -f made/file ]
+	! command -v ssh-agent >/dev/null || run -0 bawn run -- ssh-agent true
+}
