@@ -499,3 +499,21 @@ load common
 	[ -f made/file ]
 	! command -v ssh-agent >/dev/null || run -0 bawn run -- ssh-agent true
 }
+
+@test "a sandbox inside a sandbox is refused in one line" {
+	need_run
+	need_plain
+	run --separate-stderr -125 bawn run -q --ro "$(dirname "$BAWN")" -- "$BAWN" run -- echo inner
+	one_error
+	[[ $stderr == *"in a sandbox of bawn's already"* ]]
+	BAWN_SANDBOX=x run -0 bawn run -- echo outside
+}
+
+@test "without user namespaces landlock is taken, whatever else is installed" {
+	need_run
+	none=(unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' sh)
+	"${none[@]}" true 2>/dev/null || skip "needs user namespaces that can be taken away (unshare -Ur)"
+	run --separate-stderr -0 "${none[@]}" "$BAWN" run --json -- echo hi
+	[ "$(jq -r .stdout <<<"$output")" = hi ]
+	[[ $(jq -r .backend <<<"$output") == @(landlock|chroot) ]]
+}
