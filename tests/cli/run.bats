@@ -517,3 +517,16 @@ load common
 	[ "$(jq -r .stdout <<<"$output")" = hi ]
 	[[ $(jq -r .backend <<<"$output") == @(landlock|chroot) ]]
 }
+
+@test "a time without a unit is asked about" {
+	run --separate-stderr -125 bawn run --timeout 30 -- true
+	one_error
+	[[ $stderr == *"30s for seconds"* ]]
+}
+
+@test "a current directory that is gone is named as such" {
+	mkdir gone && cd gone && rmdir ../gone
+	run --separate-stderr -125 bawn run -- true
+	one_error
+	[[ $stderr == *"does not exist any more"* ]]
+}
