@@ -162,7 +162,8 @@ struct bawn_plan {
 	struct bawn_limits limits;
 	bool pty;
 	struct bawn_backend_options backend;
-	const char *note; /* a remark for the user, or NULL */
+	const char *note;    /* a remark for the user, or NULL */
+	const char *instead; /* said if it fails: it is another program than outside; NULL if not */
 };
 
 /* A file of ours that the command must not change, and what it is. */

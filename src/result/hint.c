@@ -96,7 +96,7 @@ static void consider(struct reader *rd, const char *word, size_t len)
 	text = bawn_arena_strndup(rd->a, word, len);
 	path = text ? bawn_path_join(rd->a, rd->r->plan->cwd, text) : NULL;
 	for (size_t i = 0; path && i < rd->n; i++)
-		if (!strcmp(rd->paths[i], path))
+		if (rd->paths[i] && !strcmp(rd->paths[i], path))
 			return;
 	hint = path ? hint_for(rd, path, strchr(text, '/') != NULL) : NULL;
 	if (!hint)
@@ -167,7 +167,6 @@ static void read_saying(struct reader *rd, const char *line, size_t len)
 		rd->said |= 1u << i;
 		if (mark && bawn_result_limit(rd->r, s->control, value, sizeof(value)) < 0)
 			continue;
-		rd->paths[rd->n] = "";
 		rd->ret[rd->n] = mark ? bawn_arena_printf(rd->a, "%.*s%s%s", (int)(mark - s->hint),
 						s->hint, value, mark + 2)
 				      : s->hint;
@@ -203,6 +202,8 @@ size_t bawn_result_hints(
 		return 0;
 	if (!o->exited || (WIFEXITED(o->wait_status) && WEXITSTATUS(o->wait_status) == 0))
 		return 0;
+	if (r->plan->instead)
+		rd.ret[rd.n++] = r->plan->instead;
 	while (p < end) {
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 		size_t len = (size_t)((nl ? nl : end) - p);

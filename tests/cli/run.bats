@@ -530,3 +530,24 @@ load common
 	one_error
 	[[ $stderr == *"does not exist any more"* ]]
 }
+
+@test "another program of the name than outside: said when it fails" {
+	need_run
+	mkdir "$base/first"
+	printf '#!/bin/sh\necho first\n' >"$base/first/ls"
+	chmod +x "$base/first/ls"
+	PATH=$base/first:$PATH run --separate-stderr -2 bawn run -- ls ./not-there
+	[[ $stderr == *"'ls' is '"*"/ls' here: '$base/first/ls', which PATH names first"* ]]
+	PATH=$base/first:$PATH run --separate-stderr -0 bawn run -- ls .
+	[ -z "$stderr" ]
+	PATH=$base/first:$PATH run --separate-stderr -0 bawn run --ro "$base/first" -- ls .
+	[ "$output" = first ]
+}
+
+@test "a line for a shell in one word: said how it is run" {
+	need_run
+	run --separate-stderr -127 bawn run -- 'ls -l'
+	[[ $stderr == *"sh -c"* ]]
+	run --separate-stderr -127 bawn run -- cd /
+	[[ $stderr == *"sh -c"* ]]
+}
