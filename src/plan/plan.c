@@ -226,7 +226,8 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 	b.plan->pty = o->pty;
 	b.plan->secrets = o->secrets;
 	b.plan->n_secrets = o->n_secrets;
-	b.plan->hostname = "bawn";
+	b.plan->hostname =
+		"localhost"; /* a name that can be resolved: many programs look up their own */
 	b.plan->workspace = c->workspace;
 	b.plan->cwd = p->fs_mode == BAWN_FS_DENY ? "/" : c->cwd;
 	r = bawn_git_find(a, c->workspace, p->home, &b.git, err);

@@ -551,3 +551,10 @@ load common
 	run --separate-stderr -127 bawn run -- cd /
 	[[ $stderr == *"sh -c"* ]]
 }
+
+@test "a program can look up the name of its host" {
+	need_run
+	command -v python3 >/dev/null || skip "needs python3"
+	run -0 bawn run -- python3 -c 'import socket; print(socket.getaddrinfo(socket.gethostname(), 80)[0][4][0])'
+	[[ $output == 127.* || $output == ::1 ]]
+}
