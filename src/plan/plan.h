@@ -163,7 +163,7 @@ struct bawn_plan {
 	bool pty;
 	struct bawn_backend_options backend;
 	const char *note;    /* a remark for the user, or NULL */
-	const char *instead; /* said if it fails: it is another program than outside; NULL if not */
+	const char *instead; /* said only if the command fails: what it may have missed; or NULL */
 };
 
 /* A file of ours that the command must not change, and what it is. */

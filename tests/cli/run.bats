@@ -558,3 +558,12 @@ load common
 	run -0 bawn run -- python3 -c 'import socket; print(socket.getaddrinfo(socket.gethostname(), 80)[0][4][0])'
 	[[ $output == 127.* || $output == ::1 ]]
 }
+
+@test "in a part of a repository: nothing is said about git unless something fails" {
+	need_run
+	git init -q . && mkdir part && cd part
+	run --separate-stderr -0 bawn run -- echo hi
+	[ -z "$stderr" ]
+	run --separate-stderr -128 bawn run -- git status
+	[[ $stderr == *"the repository lies outside the workspace"* ]]
+}
