@@ -143,6 +143,18 @@ static int hide_globs(
 	return 0;
 }
 
+/* Brackets stand in names of files as well (app/[id]/page): one that is called like the pattern is
+ * meant by it. */
+static int hide_literal(struct plan_builder *b, const struct bawn_item *it, struct bawn_error *err)
+{
+	const char *path = it->raw ? bawn_path_join(b->a, b->c->workspace, it->raw) : it->text;
+	struct stat st;
+
+	if (!path)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	return lstat(path, &st) == 0 ? hide(b, path, err) : 0;
+}
+
 int plan_make_deny(struct plan_builder *b, struct bawn_error *err)
 {
 	struct bawn_strlist globs = {0};
@@ -158,9 +170,11 @@ int plan_make_deny(struct plan_builder *b, struct bawn_error *err)
 				"filesystem.deny: '%s' cannot be denied: every sandbox has its own, without what is the host's",
 				text);
 		/* moved with what it lies in, it would not be denied the next time */
-		if (glob)
+		if (glob) {
 			r = bawn_strlist_add(b->a, &globs, text);
-		else
+			if (r >= 0)
+				r = hide_literal(b, &b->p->fs_deny.v[i], err);
+		} else
 			r = hide(b, text, err);
 		if (r >= 0 && (glob || b->deny.n > before))
 			r = plan_pin_above(b, text, "filesystem.deny", err);
