@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The installed interface, used as an embedder would: only <bawn/bawn.h> and the shared library. */
 #include <errno.h>
+#include <signal.h>
 
 #include <sys/stat.h>
 
@@ -310,4 +311,17 @@ TEST(wrong_arguments_are_refused_with_a_reason)
 	ASSERT_STREQ(bawn_report_json(NULL), "{}");
 	ASSERT_STREQ(bawn_report_error(NULL), "out of memory");
 	ASSERT_EQ(bawn_report_exit(NULL), 125);
+}
+
+TEST(children_may_be_ignored)
+{
+	static const char *const settings[] = {"limits.time=20s", NULL};
+	struct bawn_report *r;
+
+	in_workspace();
+	(void)signal(SIGCHLD, SIG_IGN);
+	r = run("sh -c true; echo text; exit 3", settings, 0);
+	ASSERT_EQ(bawn_report_exit(r), 3);
+	ASSERT_STREQ(bawn_report_output(r, 1, NULL), "text\n");
+	bawn_report_free(r);
 }

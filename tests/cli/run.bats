@@ -567,3 +567,19 @@ load common
 	run --separate-stderr -128 bawn run -- git status
 	[[ $stderr == *"the repository lies outside the workspace"* ]]
 }
+
+@test "whoever starts it may ignore its children" {
+	need_run
+	command -v python3 >/dev/null || skip "needs python3"
+	run -7 timeout 20 python3 -c 'import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])' \
+		"$BAWN" run -- sh -c 'sh -c true; exit 7'
+}
+
+@test "a file that is not ours to write: no grant is suggested" {
+	need_run
+	mkdir closed && touch closed/file && chmod 0555 closed
+	if [ "$(id -u)" = 0 ]; then chown 12345 closed; fi
+	run --separate-stderr bawn run -- sh -c 'echo x >closed/new'
+	[ ! -e closed/new ]
+	[[ $stderr == *"its owner or its permissions do not allow it"* && $stderr != *"--rw"* ]]
+}

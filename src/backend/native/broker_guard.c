@@ -304,9 +304,14 @@ int bawn_guard_check(const struct bawn_susp *s, const struct bawn_place *p, enum
 }
 
 /* What no grant opens, and why; "" for everything else. */
-static const char *why_closed(const struct bawn_plan *plan, const char *path)
+static const char *why_closed(const struct bawn_plan *plan, const char *path, int error)
 {
 	const struct bawn_mount *top = bawn_plan_mount_of(plan, path);
+
+	if (top && top->kind == BAWN_MNT_RW && !top->protect)
+		return error == -EROFS
+			       ? "its file system is read-only on the host, too"
+			       : "it is granted, but its owner or its permissions do not allow it; not even root has power over the files of others in a sandbox";
 
 	if (!strcmp(path, "/dev/tty"))
 		return "there is no terminal; the operator can give it one with --pty";
@@ -349,7 +354,7 @@ void bawn_guard_failed(const struct bawn_susp *s, const struct bawn_place *p, in
 	slash = strrchr(dir, '/');
 	if (slash && slash > dir)
 		*slash = 0;
-	bawn_buf_puts(&why, why_closed(s->b->plan, path));
+	bawn_buf_puts(&why, why_closed(s->b->plan, path, error));
 	if (!why.len) {
 		/* nothing but what exists can be granted, and the root cannot */
 		bawn_buf_puts(&why, "it is outside the writable directories; ");
