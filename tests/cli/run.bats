@@ -580,6 +580,7 @@ load common
 	mkdir closed && touch closed/file && chmod 0555 closed
 	if [ "$(id -u)" = 0 ]; then chown 12345 closed; fi
 	run --separate-stderr bawn run -- sh -c 'echo x >closed/new'
+	[ "$(id -u)" = 0 ] || chmod 0755 closed
 	[ ! -e closed/new ]
 	[[ $stderr == *"its owner or its permissions do not allow it"* && $stderr != *"--rw"* ]]
 }
