@@ -483,8 +483,8 @@ static int explain(struct bawn_near *n, struct bawn_error *err)
 		return n->tool->explain(n->link.plan, said, err);
 	last = strrchr(said, '\n');
 	/* nothing of ours has run: whoever comes next may be able to */
-	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP, "%s failed: %.300s", n->tool->program,
-		*said ? (last ? last + 1 : said) : "it said nothing");
+	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP, "%s failed: %.300s",
+		n->tool->program, *said ? (last ? last + 1 : said) : "it said nothing");
 }
 
 /* In a box an engine only starts bawn-inside and does not wait for its end. */
