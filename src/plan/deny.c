@@ -43,7 +43,21 @@ static int follow(
 	return is_visible(b, *path) ? look_at(*path, st, err) : 0;
 }
 
-static int hide(struct plan_builder *b, const char *path, struct bawn_error *err);
+/* Something that is there. */
+static int cover(
+	struct plan_builder *b, const char *path, const struct stat *st, struct bawn_error *err)
+{
+	/* what we neither own nor can read, the command (same user, fewer rights) cannot read
+	 * either */
+	if (geteuid() != 0 && st->st_uid != geteuid() &&
+		faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0)
+		return 0;
+	if (bawn_strlist_add(b->a, &b->deny, path) < 0)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	return plan_add_mount(b,
+		(struct bawn_mount){.kind = BAWN_MNT_HIDE, .dst = path, .rule = "filesystem.deny"},
+		err);
+}
 
 /*
  * A denied directory of which only some parts are here, each by a grant of its own: the grants
@@ -62,10 +76,14 @@ static int hide_granted(struct plan_builder *b, const char *path, struct bawn_er
 	r = 0;
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		const struct bawn_mount m = b->plan->mounts[i];
+		struct stat st;
 
-		if ((m.kind == BAWN_MNT_RO || m.kind == BAWN_MNT_RW) && strcmp(m.dst, path) != 0 &&
-			bawn_path_under(m.dst, real))
-			r = hide(b, m.dst, err);
+		if ((m.kind != BAWN_MNT_RO && m.kind != BAWN_MNT_RW) ||
+			!bawn_path_under(m.dst, real))
+			continue;
+		r = look_at(m.dst, &st, err);
+		if (r > 0)
+			r = cover(b, m.dst, &st, err);
 	}
 	return r;
 }
@@ -83,18 +101,7 @@ static int hide(struct plan_builder *b, const char *path, struct bawn_error *err
 			"the workspace '%s' lies in the denied path '%s'", b->c->workspace, path);
 	if (!visible)
 		return hide_granted(b, path, err);
-	if (r <= 0)
-		return r;
-	/* what we neither own nor can read, the command (same user, fewer rights) cannot read
-	 * either */
-	if (geteuid() != 0 && st.st_uid != geteuid() &&
-		faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0)
-		return 0;
-	if (bawn_strlist_add(b->a, &b->deny, path) < 0)
-		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
-	return plan_add_mount(b,
-		(struct bawn_mount){.kind = BAWN_MNT_HIDE, .dst = path, .rule = "filesystem.deny"},
-		err);
+	return r <= 0 ? r : cover(b, path, &st, err);
 }
 
 /* The part of a pattern before its first wildcard component. */
