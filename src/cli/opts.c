@@ -152,7 +152,7 @@ static int set(struct cli *cli, const struct cli_opt *o, const char *value, stru
 			return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 		return 0;
 	case CLI_SETTING:
-		if (!strcmp(o->key, "limits.time") && is_bare(value))
+		if (value && !strcmp(o->key, "limits.time") && is_bare(value))
 			return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
 				"option '%s' needs a unit: %ss for seconds, %sms for milliseconds",
 				flag, value, value);

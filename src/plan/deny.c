@@ -99,7 +99,7 @@ static int hide(struct plan_builder *b, const char *path, struct bawn_error *err
 	if (bawn_path_under(b->c->workspace, path))
 		return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
 			"the workspace '%s' lies in the denied path '%s'", b->c->workspace, path);
-	if (!visible)
+	if (!visible || (r == 0 && !is_visible(b, path)))
 		return hide_granted(b, path, err);
 	return r <= 0 ? r : cover(b, path, &st, err);
 }
