@@ -60,19 +60,31 @@ static int cover(
 }
 
 /*
- * A denied directory of which only some parts are here, each by a grant of its own: the grants
- * lose. Paths of grants have no links in them, so neither may this one.
+ * A denied path that is not here by its name. It may be here by another, if there are links in it;
+ * and of a directory there may be some parts, each by a grant of its own: the grants lose. Paths of
+ * grants have no links in them.
  */
 static int hide_granted(struct plan_builder *b, const char *path, struct bawn_error *err)
 {
 	const char *real = path;
 	size_t n = b->plan->n_mounts;
-	int r = bawn_path_resolve(b->a, path, &real);
+	struct stat seen;
+	int r = look_at(path, &seen, err);
 
+	if (r <= 0)
+		return r;
+	r = bawn_path_resolve(b->a, path, &real);
 	if (r == -ENOMEM)
 		return bawn_fail(err, BAWN_ERR_PLAN, r, "out of memory");
 	if (r < 0)
 		real = path;
+	if (bawn_path_under(b->c->workspace, real))
+		return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
+			"the workspace '%s' lies in the denied path '%s'", b->c->workspace, path);
+	if (r >= 0 && is_visible(b, real)) {
+		r = look_at(real, &seen, err);
+		return r > 0 ? cover(b, real, &seen, err) : r;
+	}
 	r = 0;
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		const struct bawn_mount m = b->plan->mounts[i];
