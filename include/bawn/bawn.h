@@ -7,8 +7,9 @@
  * prove.
  *
  * Everything the program `bawn` does is here. A function returns 0 or a negative errno; *ret is set
- * in either case where there is something to report, and is freed with bawn_report_free(). Nothing
- * here prints, exits or keeps state between calls.
+ * in either case where there is something to report, and is freed with bawn_report_free(); NULL,
+ * when memory ran out, can be asked like any other report. Nothing here prints, exits or keeps
+ * state between calls.
  *
  * bawn_run() forks. Call it from a process without other threads, or from one where no other thread
  * can hold a lock of the C library at that moment; it blocks until nothing of the command is left.

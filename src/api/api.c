@@ -18,9 +18,12 @@
 
 int api_report_new(struct bawn_report **ret)
 {
-	struct bawn_report *r = calloc(1, sizeof(*r));
+	struct bawn_report *r;
 
+	if (!ret)
+		return -EINVAL;
 	*ret = NULL;
+	r = calloc(1, sizeof(*r));
 	if (r)
 		r->arena = bawn_arena_new();
 	if (!r || !r->arena) {
@@ -77,11 +80,18 @@ static int take_settings(
 
 int api_make_input(struct bawn_report *r, const struct bawn_options *o, struct bawn_run_input *in)
 {
-	bool alone = o->flags & BAWN_ALONE;
+	const uint32_t known = BAWN_CAPTURE | BAWN_PTY | BAWN_ALONE | BAWN_WITH_STDIN;
+	bool alone = o && o->flags & BAWN_ALONE;
 
+	if (!o)
+		return bawn_fail(&r->error, BAWN_ERR_USAGE, -EINVAL, "no options given");
 	if (o->size != sizeof(*o))
 		return bawn_fail(&r->error, BAWN_ERR_USAGE, -EINVAL,
 			"struct bawn_options has size %zu here, not %zu", sizeof(*o), o->size);
+	/* what is not known cannot be heeded */
+	if (o->flags & ~known)
+		return bawn_fail(&r->error, BAWN_ERR_USAGE, -EINVAL,
+			"unknown flags %#x in struct bawn_options", o->flags & ~known);
 	*in = (struct bawn_run_input){
 		.call = {.argv = o->argv,
 			.envp = o->envp ? o->envp : (const char *const *)environ,
@@ -277,46 +287,46 @@ int bawn_check_audit(const char *path, struct bawn_report **ret)
 
 int bawn_report_exit(const struct bawn_report *r)
 {
-	return r->exit_status;
+	return r ? r->exit_status : BAWN_EXIT_REFUSED;
 }
 
 const char *bawn_report_error(const struct bawn_report *r)
 {
-	return r->error.msg;
+	return r ? r->error.msg : "out of memory";
 }
 
 const char *bawn_report_error_kind(const struct bawn_report *r)
 {
-	return bawn_errkind_name(r->error.kind);
+	return bawn_errkind_name(r ? r->error.kind : BAWN_ERR_INTERNAL);
 }
 
 const char *bawn_report_limit(const struct bawn_report *r)
 {
-	return r->limit;
+	return r ? r->limit : "";
 }
 
 const char *bawn_report_verdict(const struct bawn_report *r)
 {
-	return r->verdict;
+	return r ? r->verdict : "";
 }
 
 double bawn_report_confidence(const struct bawn_report *r)
 {
-	return r->confidence;
+	return r ? r->confidence : 0.0;
 }
 
 const char *bawn_report_json(const struct bawn_report *r)
 {
-	return r->json.data && !r->json.failed ? r->json.data : "{}";
+	return r && r->json.data && !r->json.failed ? r->json.data : "{}";
 }
 
 const char *bawn_report_output(const struct bawn_report *r, int stream, size_t *ret_len)
 {
-	const struct bawn_buf *b = &r->output[stream == 2];
+	const struct bawn_buf *b = r ? &r->output[stream == 2] : NULL;
 
 	if (ret_len)
-		*ret_len = b->len;
-	return b->data ? b->data : "";
+		*ret_len = b ? b->len : 0;
+	return b && b->data ? b->data : "";
 }
 
 const char *bawn_version(void)

@@ -54,25 +54,30 @@ static int copy_list(struct bawn_arena *a, const char *const **list)
 static int vetter_fill(struct bawn_vetter *v, const struct bawn_options *given)
 {
 	struct bawn_report *r = v->holder;
-	struct bawn_options o = *given;
+	struct bawn_options o = {0};
 	int e;
 
+	if (given && given->size == sizeof(o))
+		o = *given;
+	else if (given)
+		o.size = given->size;
 	v->tool = bawn_arena_strdup(r->arena, o.tool ? o.tool : "");
 	v->agent = bawn_arena_strdup(r->arena, o.agent ? o.agent : "");
 	if (!v->tool || !v->agent || copy_list(r->arena, &o.settings) < 0 ||
 		copy_list(r->arena, &o.policy_files) < 0)
 		return -ENOMEM;
-	e = api_load_policy(r, &o, &v->policy);
+	e = api_load_policy(r, given ? &o : NULL, &v->policy);
 	return e < 0 ? e : bawn_inspector_new(v->policy, &v->inspector, &r->error);
 }
 
 int bawn_vetter_new(
 	const struct bawn_options *o, struct bawn_vetter **ret, struct bawn_report **why)
 {
-	struct bawn_vetter *v = calloc(1, sizeof(*v));
-	int e = api_report_new(why);
+	struct bawn_vetter *v = ret ? calloc(1, sizeof(*v)) : NULL;
+	int e = ret ? api_report_new(why) : -EINVAL;
 
-	*ret = NULL;
+	if (ret)
+		*ret = NULL;
 	if (e < 0 || !v) {
 		free(v);
 		return e < 0 ? e : api_fail(*why, -ENOMEM);
@@ -114,6 +119,8 @@ static int subject_of(const struct bawn_vetter *v, const struct bawn_vet_options
 		[BAWN_CODE] = BAWN_KIND_CODE,
 	};
 
+	if (!o)
+		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL, "no options given");
 	if (o->size != sizeof(*o))
 		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
 			"struct bawn_vet_options has size %zu here, not %zu", sizeof(*o), o->size);
@@ -202,10 +209,10 @@ int bawn_vet(struct bawn_vetter *v, const struct bawn_vet_options *o, const char
 		e = subject_of(v, o, &sub, &r->error);
 	if (e < 0)
 		return api_fail(r, e);
-	sub.text = bytes;
+	sub.text = n ? bytes : "";
 	sub.len = n;
 	if (sub.kind == BAWN_KIND_CODE && sub.lang == BAWN_LANG_AUTO)
-		sub.lang = bawn_lang_guess(o->name, bytes, n);
+		sub.lang = bawn_lang_guess(o->name, sub.text, n);
 	e = bawn_inspector_submit(v->inspector, &sub, &r->error);
 	if (e >= 0)
 		e = bawn_inspector_collect(v->inspector, r->arena, &found, &r->error);

@@ -122,7 +122,7 @@ static void put_record(struct bawn_buf *b, const json_t *record)
 
 struct lines {
 	struct cli *cli;
-	struct bawn_error *err;
+	struct bawn_error *err, why;
 	int failed;
 };
 
@@ -156,7 +156,7 @@ static int list(struct cli *cli, uint64_t last, struct bawn_error *err)
 		.since = cli->audit_since,
 		.last = last,
 	};
-	struct lines l = {.cli = cli, .err = err};
+	struct lines l = {.cli = cli};
 	const char *path = NULL;
 	size_t head;
 	int r = audit_path(cli, &path, err);
@@ -173,7 +173,10 @@ static int list(struct cli *cli, uint64_t last, struct bawn_error *err)
 		bawn_buf_printf(&cli->out, "OUTCOME%s\n", cli_colour(cli->colour_out, CLI_PLAIN));
 	}
 	head = cli->out.len;
+	l.err = &l.why;
 	r = bawn_audit_query(path, &filter, cli->follow, each, &l, err);
+	if (l.failed < 0 && err)
+		*err = l.why; /* of writing, not of reading the log */
 	if (r < 0 && cli->out.len == head)
 		cli->out.len = 0; /* no table where there is no log */
 	return l.failed < 0 ? l.failed : r < 0 ? r : 0;

@@ -134,10 +134,12 @@ static int settings_path(struct cli *cli, const char **ret, struct bawn_error *e
 
 static int check_agent(struct cli *cli, const char **ret, struct bawn_error *err)
 {
+	if (!cli->args.n)
+		return bawn_fail(
+			err, BAWN_ERR_USAGE, -EINVAL, "no agent given; there is: claude-code");
 	if (cli->args.n != 1 || !bawn_hook_agent_find(cli->args.v[0]))
-		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL, "%s '%s'; there is: claude-code",
-			cli->args.n ? "unknown agent" : "which agent? Nothing was",
-			cli->args.n ? cli->args.v[0] : "given");
+		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
+			"unknown agent '%s'; there is: claude-code", cli->args.v[0]);
 	*ret = cli->args.v[0];
 	return 0;
 }

@@ -121,6 +121,29 @@ static void say_more(struct cli *cli, const struct bawn_result *r)
 		(long long)r->outcome.wall_ms);
 }
 
+static void say_lost(struct cli *cli, const struct bawn_result *r)
+{
+	struct bawn_error e = {0};
+
+	(void)bawn_fail(&e, BAWN_ERR_INTERNAL, -r->outcome.sink_errno,
+		"the command's output could not be passed on: %s",
+		strerrordesc_np(r->outcome.sink_errno));
+	cli_say(cli, e.msg);
+}
+
+/* Who gives such an option expects it to hold, and let through it does not. */
+static void say_unconfined(struct cli *cli, const struct bawn_result *r)
+{
+	for (size_t i = 0; r->passed && i < cli->n_settings; i++) {
+		if (!cli->settings[i].flag)
+			continue;
+		bawn_buf_printf(&cli->say,
+			"bawn: note: '%s' was not in force: guard let the command through without a wall; 'bawn run' always confines\n",
+			cli->settings[i].flag);
+		return;
+	}
+}
+
 /* What goes where after the run. Returns the exit status or a negative errno. */
 static int report(struct cli *cli, const struct bawn_result *r, int result_fd,
 	const struct bawn_buf captured[2], struct bawn_error *err)
@@ -134,6 +157,12 @@ static int report(struct cli *cli, const struct bawn_result *r, int result_fd,
 		e = bawn_result_say(r, cli->colour_err, &cli->say);
 	else if (r->error.kind != BAWN_ERR_NONE)
 		cli_say(cli, r->error.msg);
+	if (e >= 0 && remarks)
+		say_unconfined(cli, r);
+	if (r->outcome.sink_errno) {
+		say_lost(cli, r);
+		status = status ? status : CLI_EXIT_FAILED;
+	}
 	if (e >= 0 && cli->verbose)
 		say_more(cli, r);
 	if (e >= 0 && cli->json)

@@ -214,6 +214,8 @@ int main(int argc, char **argv)
 
 	if (claim_stdio(&cli.closed) < 0)
 		return BAWN_EXIT_REFUSED;
+	/* ignored by whoever started us, no child would ever be seen to end */
+	(void)signal(SIGCHLD, SIG_DFL);
 #ifndef BAWN_SANITIZED /* the leak checker looks into the process */
 	/* nobody of the same user reads our memory, and it is never dumped */
 	(void)prctl(PR_SET_DUMPABLE, 0);

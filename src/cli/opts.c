@@ -119,6 +119,13 @@ int cli_add_setting(struct cli *cli, const char *key, const char *value, const c
 	return 0;
 }
 
+/* A number of who knows what: in policies a bare time is milliseconds, for timeout(1) seconds. */
+static bool is_bare(const char *value)
+{
+	return *value && value[strspn(value, "0123456789")] == '\0' &&
+	       value[strspn(value, "0")] != '\0';
+}
+
 static int set(struct cli *cli, const struct cli_opt *o, const char *value, struct bawn_error *err)
 {
 	const char *flag = bawn_arena_printf(cli->arena, "--%s", o->name);
@@ -145,6 +152,10 @@ static int set(struct cli *cli, const struct cli_opt *o, const char *value, stru
 			return bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 		return 0;
 	case CLI_SETTING:
+		if (value && !strcmp(o->key, "limits.time") && is_bare(value))
+			return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
+				"option '%s' needs a unit: %ss for seconds, %sms for milliseconds",
+				flag, value, value);
 		return cli_add_setting(cli, o->key, value, flag, err);
 	case CLI_HANDLER:
 		return o->handle(cli, value, err);

@@ -219,6 +219,9 @@ int cli_policy_source(struct cli *cli, struct bawn_policy_source *ret, struct ba
 	const char *workspace = NULL;
 	int r = bawn_path_resolve(cli->arena, given, &workspace);
 
+	if (r == -ENOENT && !cli->workspace)
+		return bawn_fail(err, BAWN_ERR_CALL, r,
+			"the current directory does not exist any more; change to one that does, or name one with --workspace");
 	if (r < 0) {
 		errno = -r;
 		return bawn_fail(err, BAWN_ERR_CALL, r, "workspace '%s': %m", given);

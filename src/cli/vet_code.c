@@ -70,14 +70,16 @@ int vet_code(struct vet *v, const char *path, int fd, struct bawn_error *err)
 	struct vet_file f = {.a = a, .path = path, .lang = v->lang};
 	int r = a ? bawn_read_all(fd, &text) : -ENOMEM;
 
-	if (r < 0)
+	if (r < 0 && r != -E2BIG)
 		return vet_report_unreadable(v, path, r, err);
 	f.bytes = text.len;
 	f.mode = v->mode_given ? v->mode : bawn_mode_for(v->policy, path);
 	if (f.lang == BAWN_LANG_AUTO)
 		f.lang = bawn_lang_guess(path, text.data ? text.data : "", text.len);
 	if (f.lang == BAWN_LANG_AUTO && v->in_tree)
-		return 0;
+		return 0; /* whatever its size */
+	if (r < 0)
+		return vet_report_unreadable(v, path, r, err);
 	if (f.lang == BAWN_LANG_AUTO)
 		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
 			"the language of '%s' cannot be told; '--lang' names it", path);

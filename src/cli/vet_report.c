@@ -202,14 +202,23 @@ int vet_report_file(struct vet *v, struct vet_file *f, struct bawn_error *err)
 	return cli_drain(v->cli, err);
 }
 
+static const char *why_not(int why)
+{
+	if (why == -EINVAL)
+		return "not a regular file";
+	if (why == -E2BIG)
+		return "larger than the 32 MiB that code is read up to";
+	return strerrordesc_np(-why);
+}
+
 int vet_report_unreadable(struct vet *v, const char *path, int why, struct bawn_error *err)
 {
 	struct bawn_buf *b = &v->cli->out;
 	struct bawn_error e = {0};
 
 	errno = -why;
-	(void)bawn_fail(&e, BAWN_ERR_INSPECT, why, "'%s' was not looked at: %s", path,
-		why == -EINVAL ? "not a regular file" : strerrordesc_np(-why));
+	(void)bawn_fail(
+		&e, BAWN_ERR_INSPECT, why, "'%s' was not looked at: %s", path, why_not(why));
 	cli_say(v->cli, e.msg);
 	v->unreadable++;
 	if (v->format == VET_SARIF)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <poll.h>
 #include <string.h>
 
 #include <sys/stat.h>
@@ -46,6 +47,15 @@ static void hide_progress(struct vet *v)
 	bawn_buf_done(&b);
 }
 
+/* A pipe that was named is waited for: until somebody writes, reading would find its end. */
+static void await_writer(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	while (poll(&p, 1, -1) < 0 && errno == EINTR)
+		;
+}
+
 static int open_one(struct vet *v, const char *path, int flags, one_fn one, struct bawn_error *err)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags);
@@ -58,7 +68,8 @@ static int open_one(struct vet *v, const char *path, int flags, one_fn one, stru
 	if (!S_ISREG(st.st_mode) && flags & O_NOFOLLOW)
 		return 0;
 	if (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)) {
-		/* a pipe that was named is waited for */
+		if (S_ISFIFO(st.st_mode))
+			await_writer(fd);
 		if (fcntl(fd, F_SETFL, 0) < 0)
 			return vet_report_unreadable(v, path, -errno, err);
 		return one(v, path, fd, err);

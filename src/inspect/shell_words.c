@@ -73,6 +73,8 @@ struct splitter {
 	struct bawn_strlist *inner;
 	struct bawn_buf word;
 	bool in_word;
+	const char *script;
+	size_t at; /* where the word began */
 };
 
 static int end_word(struct splitter *s)
@@ -84,7 +86,10 @@ static int end_word(struct splitter *s)
 	s->in_word = false;
 	text = bawn_arena_strndup(s->a, s->word.data ? s->word.data : "", s->word.len);
 	s->word.len = 0;
-	return text ? shell_words_add(s->a, s->out, text, false) : -ENOMEM;
+	if (!text || shell_words_add(s->a, s->out, text, false) < 0)
+		return -ENOMEM;
+	s->out->v[s->out->n - 1].at = s->at;
+	return 0;
 }
 
 /* An operator at `p`: end the word before it, add it, return its length. */
@@ -107,6 +112,8 @@ static int take_operator(struct splitter *s, const char *p)
 
 static void take(struct splitter *s, const char *p, size_t n)
 {
+	if (!s->in_word)
+		s->at = (size_t)(p - s->script);
 	s->in_word = true;
 	bawn_buf_add(&s->word, p, n);
 }
@@ -158,7 +165,7 @@ static int take_next(struct splitter *s, const char *p)
 int shell_words_split(struct bawn_arena *a, const char *script, struct shell_words *out,
 	struct bawn_strlist *inner)
 {
-	struct splitter s = {.a = a, .out = out, .inner = inner};
+	struct splitter s = {.a = a, .out = out, .inner = inner, .script = script};
 	int r = 0;
 
 	for (const char *p = script; *p && !s.word.failed; p += r) {

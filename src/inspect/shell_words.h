@@ -16,6 +16,7 @@ struct shell_word {
 	const char *text; /* quotes and backslashes taken away; an operator as it is */
 	bool op;          /* ; | || & && ( ) ` and redirections */
 	bool starts;      /* a command may start here */
+	size_t at;        /* where it began in the script */
 };
 
 struct shell_words {

@@ -282,6 +282,9 @@ static int try_all(struct bawn_run *x, struct bawn_choices *c)
 		e = try_backend(x, c->v[i]);
 		if (e >= 0 && set_aside(x, c, i))
 			continue;
+		/* a system call that is missing here is not a matter of this call */
+		if (e < 0 && r->error.kind == BAWN_ERR_BACKEND && r->error.err == -ENOSYS)
+			r->error.kind = BAWN_ERR_UNSUPPORTED;
 		if (e >= 0 || r->error.kind != BAWN_ERR_UNSUPPORTED)
 			break;
 		if (c->named)

@@ -164,6 +164,18 @@ static int usable(const struct plan_builder *b, const char *path)
 											: -EACCES;
 }
 
+/* A whole line in one word, or what only shells have. */
+static bool is_for_shells(const char *cmd)
+{
+	static const char *const builtins[] = {"cd", "source", "export", "alias", "set", "unset",
+		"eval", "exec", "ulimit", "umask", "type", "trap", "wait", "if", "for", "while"};
+
+	for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++)
+		if (!strcmp(cmd, builtins[i]))
+			return true;
+	return strpbrk(cmd, " |&;<>$") != NULL;
+}
+
 static int not_found(const char *cmd, const char *hidden, int why, struct bawn_error *err)
 {
 	if (why == -EACCES)
@@ -173,12 +185,16 @@ static int not_found(const char *cmd, const char *hidden, int why, struct bawn_e
 		return bawn_fail(err, BAWN_ERR_NOTFOUND, -ENOENT,
 			"'%s' is at '%s', outside the sandbox; allow it with --ro on its directory",
 			cmd, hidden);
+	if (is_for_shells(cmd))
+		return bawn_fail(err, BAWN_ERR_NOTFOUND, -ENOENT,
+			"command '%s' not found; what is meant for a shell is run as: sh -c '…'",
+			cmd);
 	return bawn_fail(err, BAWN_ERR_NOTFOUND, -ENOENT, "command '%s' not found", cmd);
 }
 
 static int search(struct plan_builder *b, const char *cmd, struct bawn_error *err)
 {
-	const char *path = NULL, *hidden = NULL;
+	const char *path = NULL, *hidden = NULL, *first = NULL;
 	int why = -ENOENT;
 
 	for (const char *const *v = b->plan->envp; *v; v++)
@@ -191,8 +207,14 @@ static int search(struct plan_builder *b, const char *cmd, struct bawn_error *er
 
 		if (r == 0) {
 			b->plan->exe = at;
+			if (first)
+				b->plan->instead = bawn_arena_printf(b->a,
+					"'%s' is '%s' here: '%s', which PATH names first, is not part of this sandbox; the operator can show it with --ro on its directory",
+					cmd, at, first);
 			return 0;
 		}
+		if (r == -EXDEV && !first)
+			first = at;
 		if (r != -ENOENT && why != -EACCES) {
 			why = r;
 			hidden = at;

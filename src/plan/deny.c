@@ -43,21 +43,13 @@ static int follow(
 	return is_visible(b, *path) ? look_at(*path, st, err) : 0;
 }
 
-static int hide(struct plan_builder *b, const char *path, struct bawn_error *err)
+/* Something that is there. */
+static int cover(
+	struct plan_builder *b, const char *path, const struct stat *st, struct bawn_error *err)
 {
-	struct stat st;
-	int r = is_visible(b, path) ? look_at(path, &st, err) : 0;
-
-	if (r > 0 && S_ISLNK(st.st_mode))
-		r = follow(b, &path, &st, err);
-	if (r <= 0)
-		return r;
-	if (bawn_path_under(b->c->workspace, path))
-		return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
-			"the workspace '%s' lies in the denied path '%s'", b->c->workspace, path);
 	/* what we neither own nor can read, the command (same user, fewer rights) cannot read
 	 * either */
-	if (geteuid() != 0 && st.st_uid != geteuid() &&
+	if (geteuid() != 0 && st->st_uid != geteuid() &&
 		faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0)
 		return 0;
 	if (bawn_strlist_add(b->a, &b->deny, path) < 0)
@@ -65,6 +57,63 @@ static int hide(struct plan_builder *b, const char *path, struct bawn_error *err
 	return plan_add_mount(b,
 		(struct bawn_mount){.kind = BAWN_MNT_HIDE, .dst = path, .rule = "filesystem.deny"},
 		err);
+}
+
+/*
+ * A denied path that is not here by its name. It may be here by another, if there are links in it;
+ * and of a directory there may be some parts, each by a grant of its own: the grants lose. Paths of
+ * grants have no links in them.
+ */
+static int hide_granted(struct plan_builder *b, const char *path, struct bawn_error *err)
+{
+	const char *real = path;
+	size_t n = b->plan->n_mounts;
+	struct stat seen;
+	int r = look_at(path, &seen, err);
+
+	if (r <= 0)
+		return r;
+	r = bawn_path_resolve(b->a, path, &real);
+	if (r == -ENOMEM)
+		return bawn_fail(err, BAWN_ERR_PLAN, r, "out of memory");
+	if (r < 0)
+		real = path;
+	if (bawn_path_under(b->c->workspace, real))
+		return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
+			"the workspace '%s' lies in the denied path '%s'", b->c->workspace, path);
+	if (r >= 0 && is_visible(b, real)) {
+		r = look_at(real, &seen, err);
+		return r > 0 ? cover(b, real, &seen, err) : r;
+	}
+	r = 0;
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		const struct bawn_mount m = b->plan->mounts[i];
+		struct stat st;
+
+		if ((m.kind != BAWN_MNT_RO && m.kind != BAWN_MNT_RW) ||
+			!bawn_path_under(m.dst, real))
+			continue;
+		r = look_at(m.dst, &st, err);
+		if (r > 0)
+			r = cover(b, m.dst, &st, err);
+	}
+	return r;
+}
+
+static int hide(struct plan_builder *b, const char *path, struct bawn_error *err)
+{
+	struct stat st;
+	bool visible = is_visible(b, path);
+	int r = visible ? look_at(path, &st, err) : 0;
+
+	if (r > 0 && S_ISLNK(st.st_mode))
+		r = follow(b, &path, &st, err);
+	if (bawn_path_under(b->c->workspace, path))
+		return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
+			"the workspace '%s' lies in the denied path '%s'", b->c->workspace, path);
+	if (!visible || (r == 0 && !is_visible(b, path)))
+		return hide_granted(b, path, err);
+	return r <= 0 ? r : cover(b, path, &st, err);
 }
 
 /* The part of a pattern before its first wildcard component. */
@@ -113,6 +162,18 @@ static int hide_globs(
 	return 0;
 }
 
+/* Brackets stand in names of files as well (app/[id]/page): one that is called like the pattern is
+ * meant by it. */
+static int hide_literal(struct plan_builder *b, const struct bawn_item *it, struct bawn_error *err)
+{
+	const char *path = it->raw ? bawn_path_join(b->a, b->c->workspace, it->raw) : it->text;
+	struct stat st;
+
+	if (!path)
+		return bawn_fail(err, BAWN_ERR_PLAN, -ENOMEM, "out of memory");
+	return lstat(path, &st) == 0 ? hide(b, path, err) : 0;
+}
+
 int plan_make_deny(struct plan_builder *b, struct bawn_error *err)
 {
 	struct bawn_strlist globs = {0};
@@ -123,10 +184,16 @@ int plan_make_deny(struct plan_builder *b, struct bawn_error *err)
 		size_t before = b->deny.n;
 		int r;
 
+		if (!strcmp(text, "/proc") || !strcmp(text, "/dev"))
+			return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
+				"filesystem.deny: '%s' cannot be denied: every sandbox has its own, without what is the host's",
+				text);
 		/* moved with what it lies in, it would not be denied the next time */
-		if (glob)
+		if (glob) {
 			r = bawn_strlist_add(b->a, &globs, text);
-		else
+			if (r >= 0)
+				r = hide_literal(b, &b->p->fs_deny.v[i], err);
+		} else
 			r = hide(b, text, err);
 		if (r >= 0 && (glob || b->deny.n > before))
 			r = plan_pin_above(b, text, "filesystem.deny", err);

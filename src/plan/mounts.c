@@ -89,6 +89,21 @@ static int add_system(struct plan_builder *b, struct bawn_error *err)
 		err);
 }
 
+/* What every sandbox has of its own cannot be the host's; its kernel is not for commands to set. */
+static int check_grant(
+	enum bawn_mount_kind kind, const char *path, const char *rule, struct bawn_error *err)
+{
+	if (!strcmp(path, "/dev") || bawn_path_under(path, "/proc"))
+		return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
+			"%s: '%s' cannot be granted, every sandbox has its own%s", rule, path,
+			path[1] == 'd' ? "; single devices are granted with --device" : "");
+	if (kind == BAWN_MNT_RW && bawn_path_under(path, "/sys"))
+		return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
+			"%s: '%s' is the kernel's and can be granted to be read only (--ro)", rule,
+			path);
+	return 0;
+}
+
 static int add_list(struct plan_builder *b, enum bawn_mount_kind kind,
 	const struct bawn_items *items, const char *rule, struct bawn_error *err)
 {
@@ -99,12 +114,39 @@ static int add_list(struct plan_builder *b, enum bawn_mount_kind kind,
 			return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
 				"%s: '/' cannot be granted; if the whole file system is meant, say filesystem.mode: full",
 				rule);
-		r = add(b, kind, items->v[i].text, rule, err);
-
+		r = check_grant(kind, items->v[i].text, rule, err);
+		if (r == 0)
+			r = add(b, kind, items->v[i].text, rule, err);
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+/*
+ * /var/tmp is /tmp under another name, unless it is granted, itself or with what it lies in: then
+ * it is there; or something in it is: then that needs a place.
+ */
+static int add_var_tmp(struct plan_builder *b, struct bawn_error *err)
+{
+	static const char place[] = "/var/tmp";
+	const struct bawn_items *const lists[] = {&b->p->fs_write, &b->p->fs_read};
+	bool above = bawn_path_under(place, b->c->workspace);
+	bool below = bawn_path_under(b->c->workspace, place);
+
+	for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
+		for (size_t i = 0; i < lists[k]->n; i++) {
+			above |= bawn_path_under(place, lists[k]->v[i].text);
+			below |= bawn_path_under(lists[k]->v[i].text, place);
+		}
+	if (above && b->p->fs_mode != BAWN_FS_DENY)
+		return 0;
+	return plan_add_mount(b,
+		(struct bawn_mount){.kind = below ? BAWN_MNT_SCRATCH : BAWN_MNT_SYMLINK,
+			.src = below ? NULL : "/tmp",
+			.dst = place,
+			.rule = "limits.disk"},
+		err);
 }
 
 /* Private directories. In the Landlock tier there is one, in the host's temporary directory. */
@@ -130,13 +172,7 @@ static int add_scratch(struct plan_builder *b, struct bawn_error *err)
 		if (r < 0)
 			return r;
 	}
-	/* one place under two names */
-	int r = plan_add_mount(b,
-		(struct bawn_mount){.kind = BAWN_MNT_SYMLINK,
-			.src = "/tmp",
-			.dst = "/var/tmp",
-			.rule = "limits.disk"},
-		err);
+	int r = add_var_tmp(b, err);
 	if (r < 0)
 		return r;
 	b->home = b->p->home ? b->p->home : "/tmp";
@@ -285,9 +321,46 @@ int plan_make_mounts(struct plan_builder *b, struct bawn_error *err)
 	return r == 0 ? add_git_identity(b, err) : r;
 }
 
+/* Its kind, and that nobody denied it: what is denied is granted under no heading. */
+static int check_node(struct plan_builder *b, const struct bawn_item *it, const char *rule,
+	bool socket, struct bawn_error *err)
+{
+	struct stat st;
+	bool fits;
+
+	if (stat(it->text, &st) < 0)
+		return bawn_fail(
+			err, BAWN_ERR_PLAN, -errno, "%s: cannot look at '%s': %m", rule, it->text);
+	fits = socket ? S_ISSOCK(st.st_mode)
+		      : S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode) ||
+				(S_ISDIR(st.st_mode) && bawn_path_under(it->text, "/dev"));
+	if (!fits)
+		return bawn_fail(err, BAWN_ERR_PLAN, -EINVAL,
+			"%s: '%s' is not a %s; files are granted with --ro and --rw", rule,
+			it->text, socket ? "socket" : "device");
+	for (size_t i = 0; i < b->p->fs_deny.n; i++)
+		if (bawn_path_under(it->text, b->p->fs_deny.v[i].text))
+			return bawn_fail(err, BAWN_ERR_PLAN, -EACCES,
+				"%s: '%s' is denied (filesystem.deny: %s), so it cannot be granted",
+				rule, it->text, b->p->fs_deny.v[i].text);
+	return 0;
+}
+
+static int add_nodes(struct plan_builder *b, const struct bawn_items *items, const char *rule,
+	bool socket, struct bawn_error *err)
+{
+	for (size_t i = 0; i < items->n; i++) {
+		int r = check_node(b, &items->v[i], rule, socket, err);
+
+		if (r < 0)
+			return r;
+	}
+	return add_list(b, socket ? BAWN_MNT_SOCKET : BAWN_MNT_DEVICE, items, rule, err);
+}
+
 int plan_make_nodes(struct plan_builder *b, struct bawn_error *err)
 {
-	int r = add_list(b, BAWN_MNT_SOCKET, &b->p->net_unix, "network.unix_sockets", err);
+	int r = add_nodes(b, &b->p->net_unix, "network.unix_sockets", true, err);
 
-	return r < 0 ? r : add_list(b, BAWN_MNT_DEVICE, &b->p->devices, "devices", err);
+	return r < 0 ? r : add_nodes(b, &b->p->devices, "devices", false, err);
 }

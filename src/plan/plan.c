@@ -226,7 +226,8 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 	b.plan->pty = o->pty;
 	b.plan->secrets = o->secrets;
 	b.plan->n_secrets = o->n_secrets;
-	b.plan->hostname = "bawn";
+	b.plan->hostname =
+		"localhost"; /* a name that can be resolved: many programs look up their own */
 	b.plan->workspace = c->workspace;
 	b.plan->cwd = p->fs_mode == BAWN_FS_DENY ? "/" : c->cwd;
 	r = bawn_git_find(a, c->workspace, p->home, &b.git, err);
@@ -237,9 +238,12 @@ int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const stru
 	close_lists(&b);
 	b.plan->demanded = demanded(&b);
 	b.plan->may_miss = may_miss(p);
-	b.plan->note = b.git.refused ? b.git.refused : unused_hosts(p);
+	b.plan->note = unused_hosts(p);
 	if (!b.plan->note)
 		b.plan->note = unused_grant(&b);
+	/* most commands have no use for git */
+	if (!b.plan->instead)
+		b.plan->instead = b.git.refused;
 	*ret = b.plan;
 	return 0;
 }

@@ -162,7 +162,8 @@ struct bawn_plan {
 	struct bawn_limits limits;
 	bool pty;
 	struct bawn_backend_options backend;
-	const char *note; /* a remark for the user, or NULL */
+	const char *note;    /* a remark for the user, or NULL */
+	const char *instead; /* said only if the command fails: what it may have missed; or NULL */
 };
 
 /* A file of ours that the command must not change, and what it is. */

@@ -152,6 +152,13 @@ static bool is_dir(int fd, const struct entry *e)
 	       S_ISDIR(st.st_mode);
 }
 
+/* A pattern that begins at the root of all files is not about the kernel's. */
+static bool is_kernels(const struct scan_walk *w, uint32_t i, const char *name)
+{
+	return !strcmp(w->root, "/") && i < w->tree.n_tops && !w->tree.nodes[i].name_len &&
+	       (!strcmp(name, "proc") || !strcmp(name, "sys") || !strcmp(name, "dev"));
+}
+
 static int take_entry(struct scan_walk *w, uint32_t i, int fd, const struct entry *e, uint32_t *at)
 {
 	size_t len = strlen(e->name);
@@ -168,7 +175,7 @@ static int take_entry(struct scan_walk *w, uint32_t i, int fd, const struct entr
 		w->tree.nodes[i].n_hits++;
 		return scan_tree_add_hit(&w->tree, e->name, len);
 	}
-	if (!is_dir(fd, e))
+	if (!is_dir(fd, e) || is_kernels(w, i, e->name))
 		return 0;
 	old = find_old(w, w->tree.nodes[i].old, e->name, len, at);
 	r = scan_tree_add_node(&w->tree, i, e->name, len);

@@ -11,6 +11,8 @@
 #include "policy/entry.h"
 #include "policy/value.h"
 
+#define MEMORY_MIN ((uint64_t)1 << 20) /* with less even the wall cannot be built */
+
 static const char *const backends[] = {"auto", "native", "landlock", "bwrap", "nsjail", "chroot",
 	"docker", "podman", "apple-container", "gvisor", "firecracker", "qemu", "wasm", "seatbelt",
 	"path", "noop", NULL};
@@ -104,6 +106,10 @@ static int set_u64(const struct bawn_context *c, struct bawn_draft *d, const str
 	if (!v && f->tighter == BAWN_TIGHTER_LOWER)
 		return bawn_bad(c, from, -EINVAL,
 			"'%s' must be more than 0, write 'unlimited' for no limit", f->key);
+	if (v < MEMORY_MIN && !strcmp(f->key, "limits.memory"))
+		return bawn_bad(c, from, -EINVAL,
+			"'%s' of '%s' is too little for any program, expected 1m at least", f->key,
+			bawn_quote(c->a, text));
 	*(uint64_t *)bawn_member_mut(&d->v, f) = v;
 	return 0;
 }

@@ -3,7 +3,8 @@
  * The kernel refuses to open a file without telling anybody but the command, so what is denied to
  * be read, or is not there at all, leaves no denial. But a command that fails for it mostly says
  * so: its last words are read against the plan. They are the command's and may be lies; a lie
- * yields a remark that is true of the plan all the same.
+ * yields a remark that is true of the plan all the same. The same goes for other ways in which
+ * programs are known to fail in a sandbox.
  */
 #include <ctype.h>
 #include <strings.h>
@@ -23,7 +24,8 @@ struct reader {
 	const char **ret;
 	const char *paths[BAWN_HINTS_MAX]; /* what they are about */
 	size_t n;
-	bool absent; /* this line says that something does not exist */
+	bool absent;   /* this line says that something does not exist */
+	uint32_t said; /* sayings that were met */
 };
 
 static bool says(const char *line, size_t len, const char *phrase)
@@ -94,7 +96,7 @@ static void consider(struct reader *rd, const char *word, size_t len)
 	text = bawn_arena_strndup(rd->a, word, len);
 	path = text ? bawn_path_join(rd->a, rd->r->plan->cwd, text) : NULL;
 	for (size_t i = 0; path && i < rd->n; i++)
-		if (!strcmp(rd->paths[i], path))
+		if (rd->paths[i] && !strcmp(rd->paths[i], path))
 			return;
 	hint = path ? hint_for(rd, path, strchr(text, '/') != NULL) : NULL;
 	if (!hint)
@@ -128,8 +130,55 @@ static size_t next_word(const char *p, size_t len, size_t *skip)
 	return n;
 }
 
+/* ---- what else a sandbox is known to be met by ---- */
+
+struct saying {
+	const char *a, *b; /* both in one line; b may be NULL */
+	uint32_t control;  /* that must be in force */
+	const char *hint;  /* %s: the limit */
+};
+
+static const struct saying sayings[] = {
+	{"LeakSanitizer has encountered a fatal error", NULL, BAWN_CTL_SYSCALLS,
+		"LeakSanitizer traces its own process, which is refused in a sandbox; set ASAN_OPTIONS=detect_leaks=0, or the operator can allow it with --allow-syscall ptrace"},
+	{"ptrace", "not permitted", BAWN_CTL_SYSCALLS,
+		"tracing is refused in a sandbox; the operator can allow it with --allow-syscall ptrace"},
+	{"ReserveShadowMemoryRange failed", NULL, BAWN_CTL_LIMIT_MEMORY,
+		"sanitizers reserve more than a limit of %s of memory leaves here; the operator can raise it to 1 GiB or more (limits.memory, flag --memory)"},
+	{"no space left on device", NULL, BAWN_CTL_LIMIT_DISK,
+		"what is private to the run, as /tmp is, holds at most %s (limits.disk, flag --disk)"},
+	{"too many open files", NULL, BAWN_CTL_LIMIT_FILES,
+		"each process may have at most %s files open (limits.files, flag --files)"},
+	{"connect to the docker daemon", "unix://", BAWN_CTL_IPC,
+		"sockets of the host cannot be reached; the operator can open one with --unix-socket, and who gets that of a container engine is root"},
+};
+
+static void read_saying(struct reader *rd, const char *line, size_t len)
+{
+	for (size_t i = 0; i < sizeof(sayings) / sizeof(sayings[0]); i++) {
+		const struct saying *s = &sayings[i];
+		char value[64] = "its limit";
+		const char *mark = strstr(s->hint, "%s");
+
+		if (!says(line, len, s->a) || (s->b && !says(line, len, s->b)) ||
+			!(rd->r->enforced & s->control) || rd->said & 1u << i ||
+			rd->n == BAWN_HINTS_MAX)
+			continue;
+		rd->said |= 1u << i;
+		if (mark && bawn_result_limit(rd->r, s->control, value, sizeof(value)) < 0)
+			continue;
+		rd->ret[rd->n] = mark ? bawn_arena_printf(rd->a, "%.*s%s%s", (int)(mark - s->hint),
+						s->hint, value, mark + 2)
+				      : s->hint;
+		rd->n += rd->ret[rd->n] != NULL;
+	}
+}
+
 static void read_line(struct reader *rd, const char *line, size_t len)
 {
+	read_saying(rd, line, len);
+	if (!(rd->r->enforced & BAWN_CTL_FS_READ))
+		return;
 	rd->absent = says(line, len, "no such file") || says(line, len, "enoent");
 	if (!rd->absent && !says(line, len, "permission denied") && !says(line, len, "eacces"))
 		return;
@@ -149,10 +198,12 @@ size_t bawn_result_hints(
 	struct reader rd = {.a = a, .r = r, .ret = ret};
 	const char *p = o->last_words, *end = p + o->n_last_words;
 
-	if (!r->plan || !r->policy || !r->call || !(r->enforced & BAWN_CTL_FS_READ))
+	if (!r->plan || !r->policy || !r->call || !r->enforced)
 		return 0;
 	if (!o->exited || (WIFEXITED(o->wait_status) && WEXITSTATUS(o->wait_status) == 0))
 		return 0;
+	if (r->plan->instead)
+		rd.ret[rd.n++] = r->plan->instead;
 	while (p < end) {
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 		size_t len = (size_t)((nl ? nl : end) - p);

@@ -140,10 +140,11 @@ int bawn_result_exit(const struct bawn_result *r)
 									   : BAWN_EXIT_BLOCKED;
 	if (o->limit == BAWN_CTL_LIMIT_TIME)
 		return BAWN_EXIT_TIMEOUT;
-	if (o->exited && WIFEXITED(o->wait_status))
-		return WEXITSTATUS(o->wait_status);
+	/* also if it had ended by itself by then: what it wrote is not all there */
 	if (o->limit)
 		return BAWN_EXIT_SIGNAL + SIGKILL;
+	if (o->exited && WIFEXITED(o->wait_status))
+		return WEXITSTATUS(o->wait_status);
 	if (o->exited && WIFSIGNALED(o->wait_status))
 		return BAWN_EXIT_SIGNAL + WTERMSIG(o->wait_status);
 	/* It was killed before it could be seen to end. */

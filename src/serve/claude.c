@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Claude Code: PreToolUse and PostToolUse. One table says for each tool which member of its input
- * is a command, a path, a URL or content; a tool that is not in it (MCP tools among them) has all
- * its text looked at.
+ * is a command, a path, a URL or content. A tool that is not in it (MCP tools among them) has all
+ * its text looked at, what is named like a command or an address as one, and what looks like a path
+ * as one.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -114,8 +115,8 @@ static int add_text(struct bawn_arena *a, struct bawn_tool_call *c, struct bawn_
 }
 
 /* What is written to a file: as content, and as code where the name says so. */
-static int add_content(
-	struct bawn_arena *a, struct bawn_tool_call *c, json_t *value, struct bawn_error *err)
+static int add_content(struct bawn_arena *a, struct bawn_tool_call *c, json_t *value,
+	enum bawn_lang lang, struct bawn_error *err)
 {
 	const char *path = c->use.path;
 	struct bawn_subject text = {.kind = BAWN_KIND_TEXT,
@@ -123,7 +124,9 @@ static int add_content(
 		.detect = BAWN_DETECT_SECRETS | BAWN_DETECT_INJECTION,
 		.name = path};
 	struct bawn_subject code = {.kind = BAWN_KIND_CODE,
-		.lang = path ? bawn_lang_guess(path, "", 0) : BAWN_LANG_AUTO,
+		.lang = lang != BAWN_LANG_AUTO ? lang
+			: path                 ? bawn_lang_guess(path, "", 0)
+					       : BAWN_LANG_AUTO,
 		.mode = text.mode,
 		.detect = BAWN_DETECT_CODE,
 		.name = path};
@@ -134,17 +137,104 @@ static int add_content(
 	return add_text(a, c, code, value, err);
 }
 
+static void add_command(struct bawn_tool_call *c, const char *command)
+{
+	if (c->n_subjects < BAWN_HOOK_SUBJECTS_MAX)
+		c->subjects[c->n_subjects++] = (struct bawn_subject){.kind = BAWN_KIND_COMMAND,
+			.lang = BAWN_LANG_BASH,
+			.detect = BAWN_DETECT_ALL,
+			.name = c->use.tool,
+			.text = command,
+			.len = strlen(command),
+			.last = true};
+}
+
+/* An address that is fetched, as the command that would fetch it: there are rules for that. */
+static int add_url(struct bawn_arena *a, struct bawn_tool_call *c, struct bawn_error *err)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+	const char *command;
+
+	bawn_buf_puts(&b, "curl ");
+	bawn_buf_quote(&b, c->use.url);
+	command = b.failed ? NULL : bawn_arena_strndup(a, b.data, b.len);
+	if (!command)
+		return bawn_fail(err, BAWN_ERR_CALL, -ENOMEM, "out of memory");
+	add_command(c, command);
+	return 0;
+}
+
+static const char *first_of(struct bawn_arena *a, const json_t *o, const char *const *names)
+{
+	const char *s = NULL;
+
+	for (; *names && !s; names++)
+		s = member(a, o, *names);
+	return s;
+}
+
+static bool is_path(const char *s, size_t len)
+{
+	return len && len < 4096 && strlen(s) == len && !strchr(s, '\n') &&
+	       (*s == '/' || !strncmp(s, "~/", 2) || !strncmp(s, "./", 2) || !strncmp(s, "../", 3));
+}
+
+/* Members that look like paths, also in lists. */
+static int add_paths(
+	struct bawn_arena *a, json_t *input, struct bawn_tool_call *c, struct bawn_error *err)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach(input, key, v)
+	{
+		size_t n = json_is_array(v) ? json_array_size(v) : 1;
+
+		for (size_t i = 0; i < n; i++) {
+			const json_t *x = json_is_array(v) ? json_array_get(v, i) : v;
+			const char *s = json_string_value(x);
+
+			if (!s || !is_path(s, json_string_length(x)))
+				continue;
+			s = bawn_arena_strdup(a, s);
+			if (!s || bawn_strlist_add(a, &c->paths, s) < 0)
+				return bawn_fail(err, BAWN_ERR_CALL, -ENOMEM, "out of memory");
+		}
+	}
+	return 0;
+}
+
+static int before_unknown(
+	struct bawn_arena *a, json_t *input, struct bawn_tool_call *c, struct bawn_error *err)
+{
+	static const char *const commands[] = {"command", "cmd", "script", "shell", NULL};
+	static const char *const urls[] = {"url", "uri", NULL};
+	struct bawn_subject all = {
+		.kind = BAWN_KIND_TEXT, .detect = BAWN_DETECT_SECRETS, .name = c->use.tool};
+	const char *command = first_of(a, input, commands);
+	int r = add_text(a, c, all, input, err);
+
+	/* not as use.command: nobody knows where it would run, so it cannot be rewritten */
+	if (r >= 0 && command)
+		add_command(c, command);
+	c->use.url = first_of(a, input, urls);
+	if (r >= 0 && c->use.url)
+		r = add_url(a, c, err);
+	return r < 0 ? r : add_paths(a, input, c, err);
+}
+
 static int before(
 	struct bawn_arena *a, json_t *input, struct bawn_tool_call *c, struct bawn_error *err)
 {
-	struct bawn_subject all = {
-		.kind = BAWN_KIND_TEXT, .detect = BAWN_DETECT_SECRETS, .name = c->use.tool};
+	const char *cell = member(a, input, "cell_type");
+	enum bawn_lang lang = BAWN_LANG_AUTO;
 	size_t i = 0;
+	int r = 0;
 
 	while (i < TOOLS && strcmp(tools[i].tool, c->use.tool) != 0)
 		i++;
 	if (i == TOOLS)
-		return add_text(a, c, all, input, err);
+		return before_unknown(a, input, c, err);
 	c->use.path = member(a, input, tools[i].path);
 	c->use.url = member(a, input, tools[i].url);
 	c->use.writes = tools[i].writes;
@@ -152,19 +242,19 @@ static int before(
 		c->use.command = member(a, input, tools[i].command);
 		if (!c->use.command)
 			return bad(err, "the tool 'Bash' has no 'command'");
-		c->subjects[c->n_subjects++] = (struct bawn_subject){.kind = BAWN_KIND_COMMAND,
-			.lang = BAWN_LANG_BASH,
-			.detect = BAWN_DETECT_ALL,
-			.name = c->use.tool,
-			.text = c->use.command,
-			.len = strlen(c->use.command),
-			.last = true};
+		add_command(c, c->use.command);
 	}
 	if (tools[i].url && !c->use.url)
 		return bad(err, "the tool 'WebFetch' has no 'url'");
-	if (tools[i].content)
-		return add_content(a, c, json_object_get(input, tools[i].content), err);
-	return 0;
+	if (c->use.url)
+		r = add_url(a, c, err);
+	/* the name of a notebook does not tell its language, which mostly is this one */
+	if (tools[i].path && !strcmp(tools[i].path, "notebook_path") &&
+		(!cell || strcmp(cell, "markdown") != 0))
+		lang = BAWN_LANG_PYTHON;
+	if (r >= 0 && tools[i].content)
+		r = add_content(a, c, json_object_get(input, tools[i].content), lang, err);
+	return r;
 }
 
 static int after(struct bawn_arena *a, const json_t *root, json_t *input, struct bawn_tool_call *c,

@@ -74,6 +74,9 @@ static int load_policy(struct turn *t, struct bawn_error *err)
 	int r = bawn_path_resolve(t->a, dir, &src.workspace);
 
 	if (r < 0) {
+		/* who decides whether that blocks, if it is not the project */
+		src.workspace = "/";
+		(void)bawn_policy_load(t->a, &src, &t->policy, NULL);
 		errno = -r;
 		return bawn_fail(err, BAWN_ERR_CALL, r, "workspace '%s': %m", dir);
 	}

@@ -25,7 +25,8 @@ struct bawn_tool_call {
 	struct bawn_tool_use use;
 	struct bawn_subject subjects[BAWN_HOOK_SUBJECTS_MAX];
 	size_t n_subjects;
-	bool prompts; /* the agent asks its user before it acts */
+	struct bawn_strlist paths; /* further ones, of tools that nobody knows */
+	bool prompts;              /* the agent asks its user before it acts */
 };
 
 /* What is said back. `out` and `say` are whole texts for standard output and error. */

@@ -48,9 +48,10 @@ static bool covers(const char *denied, const char *path)
 }
 
 static int check_path(struct bawn_arena *a, const struct bawn_policy *p,
-	const struct bawn_tool_call *c, struct bawn_findings *out, struct bawn_error *err)
+	const struct bawn_tool_call *c, const char *named, struct bawn_findings *out,
+	struct bawn_error *err)
 {
-	const char *path = c->use.path;
+	const char *path = named;
 	const char *home = p->home;
 	const char *real;
 
@@ -65,7 +66,7 @@ static int check_path(struct bawn_arena *a, const struct bawn_policy *p,
 				bawn_arena_printf(a,
 					"'%s' is out of reach by filesystem.deny '%s'; remove that entry to "
 					"allow it",
-					c->use.path,
+					named,
 					p->fs_deny.v[i].raw ? p->fs_deny.v[i].raw
 							    : p->fs_deny.v[i].text),
 				err);
@@ -75,5 +76,9 @@ static int check_path(struct bawn_arena *a, const struct bawn_policy *p,
 int bawn_tool_policy(struct bawn_arena *a, const struct bawn_policy *p,
 	const struct bawn_tool_call *c, struct bawn_findings *out, struct bawn_error *err)
 {
-	return c->use.path ? check_path(a, p, c, out, err) : 0;
+	int r = c->use.path ? check_path(a, p, c, c->use.path, out, err) : 0;
+
+	for (size_t i = 0; r >= 0 && i < c->paths.n; i++)
+		r = check_path(a, p, c, c->paths.v[i], out, err);
+	return r;
 }

@@ -174,6 +174,10 @@ static int stream_push(struct loop *l, struct stream *st, bool writable, struct 
 			return 0;
 		if (n < 0) {
 			l->signals.piped |= errno == EPIPE;
+			/* a reader that went away wanted no more, and a terminal that did cannot be
+			 * told */
+			if (errno != EPIPE && errno != EIO && !l->ret->sink_errno)
+				l->ret->sink_errno = errno;
 			stream_drop(l, st);
 			/* A pipe tells the command by itself. */
 			return st->pty ? loop_stop(l, SIGHUP, err) : 0;

@@ -73,6 +73,7 @@ struct bawn_outcome {
 	uint32_t limit;   /* BAWN_CTL_LIMIT_*: what was hit, 0 if none */
 	int got_signal;   /* we were told to stop by this signal, 0 if not */
 	bool sink_closed; /* whoever read our output went away */
+	int sink_errno;   /* output was lost for another reason: a full disk */
 	uint64_t out_bytes, err_bytes;
 	char last_words[BAWN_WORDS_MAX]; /* the end of standard error, or of the terminal */
 	size_t n_last_words;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The installed interface, used as an embedder would: only <bawn/bawn.h> and the shared library. */
 #include <errno.h>
+#include <signal.h>
 
 #include <sys/stat.h>
 
@@ -273,4 +274,54 @@ TEST(a_vetter_with_a_bad_policy)
 	ASSERT_STREQ(bawn_report_error_kind(why), "policy");
 	bawn_report_free(why);
 	bawn_vetter_free(NULL);
+}
+
+TEST(wrong_arguments_are_refused_with_a_reason)
+{
+	const char *const argv[] = {"true", NULL};
+	struct bawn_options o = {.size = sizeof(o), .argv = argv, .flags = BAWN_ALONE};
+	struct bawn_report *r = NULL;
+	struct bawn_vetter *v = NULL;
+
+	in_workspace();
+	ASSERT_EQ(bawn_run(NULL, &r), -EINVAL);
+	ASSERT_STREQ(bawn_report_error_kind(r), "usage");
+	bawn_report_free(r);
+	ASSERT_EQ(bawn_run(&o, NULL), -EINVAL);
+	o.flags |= 1u << 20;
+	ASSERT_EQ(bawn_run(&o, &r), -EINVAL);
+	ASSERT_TRUE(strstr(bawn_report_error(r), "flags") != NULL);
+	bawn_report_free(r);
+	ASSERT_EQ(bawn_vetter_new(NULL, &v, &r), -EINVAL);
+	ASSERT_TRUE(!v);
+	bawn_report_free(r);
+	o = (struct bawn_options){.size = 8};
+	ASSERT_EQ(bawn_vetter_new(&o, &v, &r), -EINVAL);
+	bawn_report_free(r);
+	o = (struct bawn_options){.size = sizeof(o), .flags = BAWN_ALONE};
+	ASSERT_EQ(bawn_vetter_new(&o, &v, &r), 0);
+	ASSERT_EQ(bawn_vet(v, NULL, "x", 1, &r), -EINVAL);
+	bawn_report_free(r);
+	ASSERT_EQ(bawn_vet_begin(v, NULL), -EINVAL);
+	struct bawn_vet_options what = {.size = sizeof(what)};
+	ASSERT_EQ(bawn_vet(v, &what, NULL, 0, &r), 0);
+	ASSERT_STREQ(bawn_report_verdict(r), "SAFE");
+	bawn_report_free(r);
+	bawn_vetter_free(v);
+	ASSERT_STREQ(bawn_report_json(NULL), "{}");
+	ASSERT_STREQ(bawn_report_error(NULL), "out of memory");
+	ASSERT_EQ(bawn_report_exit(NULL), 125);
+}
+
+TEST(children_may_be_ignored)
+{
+	static const char *const settings[] = {"limits.time=20s", NULL};
+	struct bawn_report *r;
+
+	in_workspace();
+	(void)signal(SIGCHLD, SIG_IGN);
+	r = run("sh -c true; echo text; exit 3", settings, 0);
+	ASSERT_EQ(bawn_report_exit(r), 3);
+	ASSERT_STREQ(bawn_report_output(r, 1, NULL), "text\n");
+	bawn_report_free(r);
 }

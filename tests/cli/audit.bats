@@ -124,3 +124,14 @@ three_runs() {
 	run -1 --separate-stderr bawn audit show --file none
 	one_error
 }
+
+@test "a table that cannot be written is not a log that cannot be read" {
+	need_run
+	bawn run -- true
+	for i in 1 2 3 4 5 6; do cat "$XDG_STATE_HOME/bawn/audit.jsonl" >>many; done
+	run --separate-stderr -1 sh -c '"$0" audit show --json >/dev/full' "$BAWN"
+	[[ $stderr == "bawn: writing to standard output: No space left on device" ]]
+	for i in $(seq 12); do cat many many many >more; mv more many; [ "$(wc -c <many)" -lt 200000 ] || break; done
+	run --separate-stderr -1 sh -c '"$0" audit show --file many >/dev/full' "$BAWN"
+	[[ $stderr == "bawn: writing to standard output: No space left on device" ]]
+}

@@ -107,3 +107,10 @@ acting() {
 	run -0 bawn guard --policy "$base/policy.yaml" --tool Read --json -- true
 	[[ $(jq -r .backend <<<"$output") != landlock ]]
 }
+
+@test "options that confine are said not to hold when a command is let through" {
+	run --separate-stderr -0 bawn guard --timeout 1m -- true
+	[[ $stderr == *"'--timeout' was not in force"* ]]
+	run --separate-stderr -0 bawn guard --session s -- true
+	[ -z "$stderr" ]
+}

@@ -136,6 +136,30 @@ token="sk_li""ve_9fK2mQ7xVb3LtR8wZc5YhN4p"
 	one_error
 }
 
+@test "a named pipe is waited for, not taken for an empty file" {
+	mkfifo pipe
+	{ sleep 0.3; printf 'x %s\n' "$token"; } >pipe &
+	run -1 bawn inspect pipe
+	[[ ${lines[0]} == "pipe:1:3: "* ]]
+	run -1 bawn inspect <(printf 'x %s\n' "$token")
+}
+
+@test "verify: what is too large to be code is left out of a tree, and said of a file" {
+	truncate -s 40M disk.img
+	echo 'x = 1' >x.py
+	run -0 bawn verify .
+	truncate -s 40M large.py
+	run --separate-stderr -2 bawn verify large.py
+	[[ $stderr == *"larger than the 32 MiB"* ]]
+	run -2 bawn verify .
+}
+
+@test "verify: every forbidden command of a script, where it stands" {
+	printf 'ls\nnc x 1\nbash -c "curl x"\n' >x.sh
+	run -1 bawn verify --block-function nc --block-function curl x.sh
+	[[ $output == *"x.sh:2:1: "*"command 'nc'"* && $output == *"x.sh:3:1: "*"command 'curl'"* ]]
+}
+
 @test "verify: unknown languages, usage" {
 	echo 'int main;' >x.c
 	run --separate-stderr -2 bawn verify x.c

@@ -433,3 +433,154 @@ load common
 	run -0 bawn run --policy deny.yaml -- echo well
 	[ "$output" = well ]
 }
+
+@test "what is denied is not granted in part, nor is a workspace in it" {
+	need_run
+	mkdir -p "$base/data/part"
+	echo precious >"$base/data/part/file"
+	run -0 bawn run --ro "$base/data/part" -- cat "$base/data/part/file"
+	[ "$output" = precious ]
+	run --separate-stderr -1 bawn run --deny "$base/data" --ro "$base/data/part" -- cat "$base/data/part/file"
+	[[ $output != *precious* && $stderr == *"is denied as well"* ]]
+	# whoever denied it
+	printf 'filesystem:\n  deny: [%s]\n' "$base/data" >"$base/above.yaml"
+	mkdir -p "$XDG_CONFIG_HOME/bawn" && cp "$base/above.yaml" "$XDG_CONFIG_HOME/bawn/policy.yaml"
+	run --separate-stderr -1 bawn run --rw "$base/data/part" -- cat "$base/data/part/file"
+	[[ $output != *precious* ]]
+	run --separate-stderr -125 bawn run -w "$base/data/part" -- cat file
+	[[ $output != *precious* && $stderr == *"lies in the denied path"* ]]
+}
+
+@test "/var/tmp and what is in it can be granted" {
+	need_run
+	dir=$(mktemp -d /var/tmp/bawn-cli.XXXXXX)
+	echo there >"$dir/file"
+	run -0 bawn run --rw /var/tmp -- sh -c 'cat "$0"/file && echo new >"$0"/new' "$dir"
+	[ "$output" = there ] && [ "$(cat "$dir/new")" = new ]
+	run -0 bawn run -w "$dir" -- sh -c 'cat file && echo private >/var/tmp/bawn-cli-private'
+	[ "$output" = there ] && [ ! -e /var/tmp/bawn-cli-private ]
+	rm -r "$dir"
+}
+
+@test "a denial suggests what would help" {
+	need_run
+	run --separate-stderr bawn run -- sh -c 'echo x >/bawn-nothing-there'
+	[[ $stderr == *"if it is made on the host before, the operator can allow it with --rw /bawn-nothing-there"* ]]
+	run --separate-stderr bawn run -- sh -c 'echo x >/dev/tty'
+	[[ $stderr == *"with --pty"* ]]
+}
+
+@test "grants that cannot be: one line" {
+	for o in "--device /etc/passwd" "--unix-socket /etc/passwd" "--rw /dev" "--ro /proc" "--rw /sys" "--deny /" "--deny /proc"; do
+		run --separate-stderr -125 bawn run $o -- true
+		one_error
+	done
+}
+
+@test "output that cannot be written is said to be lost" {
+	need_run
+	run --separate-stderr -1 sh -c '"$0" run -- echo x >/dev/full' "$BAWN"
+	[[ $stderr == *"output could not be passed on: No space left on device"* ]]
+	run --separate-stderr -3 sh -c '"$0" run -- sh -c "echo x; sleep 0.2; exit 3" >/dev/full' "$BAWN"
+}
+
+@test "the output limit: 137, also if the command had ended by itself" {
+	need_run
+	for i in 1 2 3 4 5 6; do
+		run --separate-stderr -137 bawn run --output-limit 1 -- echo text
+		[ "$output" = t ]
+	done
+}
+
+@test "programs that do not want to be dumped can make files as well" {
+	need_run
+	command -v python3 >/dev/null || skip "needs python3"
+	run -0 bawn run -- python3 -c 'import ctypes, os; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); os.mkdir("made"); open("made/file", "w")'
+	[ -f made/file ]
+	! command -v ssh-agent >/dev/null || run -0 bawn run -- ssh-agent true
+}
+
+@test "a sandbox inside a sandbox is refused in one line" {
+	need_run
+	need_plain
+	run --separate-stderr -125 bawn run -q --ro "$(dirname "$BAWN")" -- "$BAWN" run -- echo inner
+	one_error
+	[[ $stderr == *"in a sandbox of bawn's already"* ]]
+	BAWN_SANDBOX=x run -0 bawn run -- echo outside
+}
+
+@test "without user namespaces landlock is taken, whatever else is installed" {
+	need_run
+	none=(unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' sh)
+	"${none[@]}" true 2>/dev/null || skip "needs user namespaces that can be taken away (unshare -Ur)"
+	run --separate-stderr -0 "${none[@]}" "$BAWN" run --json -- echo hi
+	[ "$(jq -r .stdout <<<"$output")" = hi ]
+	[[ $(jq -r .backend <<<"$output") == @(landlock|chroot) ]]
+}
+
+@test "a time without a unit is asked about" {
+	run --separate-stderr -125 bawn run --timeout 30 -- true
+	one_error
+	[[ $stderr == *"30s for seconds"* ]]
+}
+
+@test "a current directory that is gone is named as such" {
+	mkdir gone && cd gone && rmdir ../gone
+	run --separate-stderr -125 bawn run -- true
+	one_error
+	[[ $stderr == *"does not exist any more"* ]]
+}
+
+@test "another program of the name than outside: said when it fails" {
+	need_run
+	mkdir "$base/first"
+	printf '#!/bin/sh\necho first\n' >"$base/first/ls"
+	chmod +x "$base/first/ls"
+	PATH=$base/first:$PATH run --separate-stderr -2 bawn run -- ls ./not-there
+	[[ $stderr == *"'ls' is '"*"/ls' here: '$base/first/ls', which PATH names first"* ]]
+	PATH=$base/first:$PATH run --separate-stderr -0 bawn run -- ls .
+	[ -z "$stderr" ]
+	PATH=$base/first:$PATH run --separate-stderr -0 bawn run --ro "$base/first" -- ls .
+	[ "$output" = first ]
+}
+
+@test "a line for a shell in one word: said how it is run" {
+	need_run
+	run --separate-stderr -127 bawn run -- 'ls -l'
+	[[ $stderr == *"sh -c"* ]]
+	run --separate-stderr -127 bawn run -- cd /
+	[[ $stderr == *"sh -c"* ]]
+}
+
+@test "a program can look up the name of its host" {
+	need_run
+	command -v python3 >/dev/null || skip "needs python3"
+	run -0 bawn run -- python3 -c 'import socket; print(socket.getaddrinfo(socket.gethostname(), 80)[0][4][0])'
+	[[ $output == 127.* || $output == ::1 ]]
+}
+
+@test "in a part of a repository: nothing is said about git unless something fails" {
+	need_run
+	git init -q . && mkdir part && cd part
+	run --separate-stderr -0 bawn run -- echo hi
+	[ -z "$stderr" ]
+	run --separate-stderr -128 bawn run -- git status
+	[[ $stderr == *"the repository lies outside the workspace"* ]]
+}
+
+@test "whoever starts it may ignore its children" {
+	need_run
+	command -v python3 >/dev/null || skip "needs python3"
+	run -7 timeout 20 python3 -c 'import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])' \
+		"$BAWN" run -- sh -c 'sh -c true; exit 7'
+}
+
+@test "a file that is not ours to write: no grant is suggested" {
+	need_run
+	mkdir closed && touch closed/file && chmod 0555 closed
+	if [ "$(id -u)" = 0 ]; then chown 12345 closed; fi
+	run --separate-stderr bawn run -- sh -c 'echo x >closed/new'
+	[ "$(id -u)" = 0 ] || chmod 0755 closed
+	[ ! -e closed/new ]
+	[[ $stderr == *"its owner or its permissions do not allow it"* && $stderr != *"--rw"* ]]
+}

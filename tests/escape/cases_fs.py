@@ -470,6 +470,22 @@ def _(t):
         raise Fail(f"setuid works inside: {' '.join(ids)}")
 
 
+@case(18, "a setuid program is not left behind", "privilege")
+def _(t):
+    p = t.ws + "/left"
+    made = t.ws + "/made"
+    t.copy(t.probe, p)
+    t.host(f"chmod 4755 {p}")
+    if not os.stat(p).st_mode & 0o4000:
+        raise Skip("files cannot be made setuid outside")
+    os.chmod(p, 0o755)
+    t.outside_ok()
+    t.bawn(f"chmod 4755 {p}; perl -e 'sysopen(F, \"{made}\", 65, 04755)'; true")
+    for left in (p, made):
+        if os.path.exists(left) and os.stat(left).st_mode & 0o4000:
+            raise Fail(f"{left} is setuid afterwards")
+
+
 @case(18, "file capabilities in the workspace", "privilege", identities=("user",))
 def _(t):
     if os.geteuid():

@@ -304,11 +304,18 @@ int bawn_guard_check(const struct bawn_susp *s, const struct bawn_place *p, enum
 }
 
 /* What no grant opens, and why; "" for everything else. */
-static const char *why_closed(const struct bawn_plan *plan, const char *path)
+static const char *why_closed(const struct bawn_plan *plan, const char *path, int error)
 {
 	const struct bawn_mount *top = bawn_plan_mount_of(plan, path);
 
-	if (bawn_plan_is_kernels(path))
+	if (top && top->kind == BAWN_MNT_RW && !top->protect)
+		return error == -EROFS
+			       ? "its file system is read-only on the host, too"
+			       : "it is granted, but its owner or its permissions do not allow it; not even root has power over the files of others in a sandbox";
+
+	if (!strcmp(path, "/dev/tty"))
+		return "there is no terminal; the operator can give it one with --pty";
+	if (bawn_plan_is_kernels(path) && !bawn_path_under(path, "/dev/shm"))
 		return "it is the kernel's, and no grant makes it writable in a sandbox";
 	if (!top && plan->backend.image)
 		return "it belongs to the image, which is read-only";
@@ -347,10 +354,13 @@ void bawn_guard_failed(const struct bawn_susp *s, const struct bawn_place *p, in
 	slash = strrchr(dir, '/');
 	if (slash && slash > dir)
 		*slash = 0;
-	bawn_buf_puts(&why, why_closed(s->b->plan, path));
+	bawn_buf_puts(&why, why_closed(s->b->plan, path, error));
 	if (!why.len) {
-		bawn_buf_puts(&why, "it is outside the writable directories; the operator can "
-				    "allow it with --rw ");
+		/* nothing but what exists can be granted, and the root cannot */
+		bawn_buf_puts(&why, "it is outside the writable directories; ");
+		if (slash == dir)
+			bawn_buf_puts(&why, "if it is made on the host before, ");
+		bawn_buf_puts(&why, "the operator can allow it with --rw ");
 		bawn_buf_escape(&why, dir, strlen(dir));
 	}
 	if (!why.failed)

@@ -302,7 +302,7 @@ static int open_prepare(struct opening *o, int dirfd, unsigned int path_arg)
 
 void bawn_broker_open(struct bawn_susp *s, int dirfd, unsigned int path_arg, int flags, mode_t mode)
 {
-	struct opening o = {.s = s, .flags = flags, .mode = mode & 07777, .base = -1, .fd = -1};
+	struct opening o = {.s = s, .flags = flags, .mode = mode & 03777, .base = -1, .fd = -1};
 	int r = open_prepare(&o, dirfd, path_arg);
 
 	for (unsigned int i = 0; r == 0 || r == AGAIN; i++) {

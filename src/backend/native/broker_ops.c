@@ -84,7 +84,7 @@ static long act_mkdir(struct bawn_susp *s, const struct bawn_op *op)
 static long act_mknod(struct bawn_susp *s, const struct bawn_op *op)
 {
 	_cleanup_place_ struct bawn_place p = BAWN_PLACE_NONE;
-	mode_t old, mode = (mode_t)bawn_op_int(s, op->data, 0);
+	mode_t old, mode = (mode_t)bawn_op_int(s, op->data, 0) & ~(mode_t)S_ISUID;
 	long r;
 
 	if (S_ISCHR(mode) || S_ISBLK(mode))

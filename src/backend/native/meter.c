@@ -29,6 +29,7 @@
 #include "base/io.h"
 #include "policy/policy.h"
 
+#define RESERVED_FROM  ((uint64_t)1 << 30)
 #define BYTES_PER_MS   ((uint64_t)4 << 20)
 #define PROCS_PER_MS   20u
 #define NEXT_MIN_MS    2u
@@ -252,8 +253,9 @@ int bawn_meter_rlimits(const struct bawn_plan *plan, uint32_t todo)
 		 * touched. */
 #ifndef BAWN_SANITIZED /* whose shadow memory is far larger */
 	/* far above the limit: what comes near it is to be seen and named by the meter, not to fail
-	 * in malloc */
-	if (r == 0 && todo & BAWN_CTL_LIMIT_MEMORY && l->memory < UINT64_MAX / 8)
+	 * in malloc. With more room the meter is sooner by far, and programs that reserve all there
+	 * is (sanitizers, some runtimes) would not start. */
+	if (r == 0 && todo & BAWN_CTL_LIMIT_MEMORY && l->memory < RESERVED_FROM)
 		r = lower_rlimit(RLIMIT_DATA, l->memory * 8);
 #endif
 	if (r == 0 && todo & BAWN_CTL_LIMIT_CPU && l->cpus_milli != BAWN_UNLIMITED)

@@ -11,8 +11,10 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <sys/socket.h>
 
 #include "backend/backends.h"
@@ -236,6 +238,22 @@ static bool is_powerless(const struct native *n, int r, const struct bawn_error 
 			       !strncmp(err->msg, "root:", 5)));
 }
 
+/* Without a program it fails in any case, with EFAULT if it could be done. */
+static bool may_listen(void)
+{
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+		       NULL) >= 0 ||
+	       errno != EPERM;
+}
+
+bool bawn_native_inside(void)
+{
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets variables meanwhile */
+	const char *name = getenv("BAWN_SANDBOX");
+
+	return name && *name && !may_listen();
+}
+
 /* What this tier cannot do whatever the host. */
 static int check(const struct bawn_plan *plan, struct bawn_error *err)
 {
@@ -249,6 +267,10 @@ static int check(const struct bawn_plan *plan, struct bawn_error *err)
 	if (plan->tier == BAWN_TIER_CHROOT && geteuid() != 0)
 		return bawn_fail(
 			err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP, "only root can build this wall");
+	if (plan->tier == BAWN_TIER_LANDLOCK && bawn_broker_mode(plan) != BAWN_BROKER_OFF &&
+		!may_listen())
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"a sandbox stands around this already, whose system call filter lets no other listen");
 	return 0;
 }
 
@@ -300,6 +322,12 @@ static int native_await(struct bawn_instance *in, struct bawn_error *err)
 	if (r < 0)
 		return r;
 	r = bawn_link_await(&n->link, BAWN_SETUP_MS, err);
+	if (r < 0 && n->plan->tier == BAWN_TIER_CHROOT && (r == -EPERM || r == -EACCES) && err) {
+		struct bawn_error was = *err;
+
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
+			"root has not all its rights here: %.300s", was.msg);
+	}
 	return is_powerless(n, r, err) ? bawn_native_no_namespaces(-r, err) : r;
 }
 

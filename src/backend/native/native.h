@@ -15,3 +15,5 @@ int bawn_probe_by_doing(const struct bawn_backend *be, const char *image, struct
 /* BAWN_ERR_UNSUPPORTED with the reason for which user namespaces do not work here and the exact
  * remedy. */
 int bawn_native_no_namespaces(int error, struct bawn_error *err);
+/* A sandbox of ours stands around us, in which no other can be built. */
+bool bawn_native_inside(void);

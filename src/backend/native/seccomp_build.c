@@ -19,6 +19,7 @@
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -97,6 +98,12 @@ static const struct check checks[] = {
 	ONE("mknod", DENY, 1, S_IFMT, S_IFBLK),
 	ONE("mknodat", DENY, 2, S_IFMT, S_IFCHR),
 	ONE("mknodat", DENY, 2, S_IFMT, S_IFBLK),
+	/* A program that others run as its owner would outlive the sandbox. Creating one is the
+	 * broker's matter (made_checks without it). */
+	FLAG("chmod", 1, S_ISUID),
+	FLAG("fchmod", 1, S_ISUID),
+	FLAG("fchmodat", 2, S_ISUID),
+	FLAG("fchmodat2", 2, S_ISUID),
 	/* The limits of another process are not ours to set, though it may have the same user. */
 	ONE("prlimit64", SCMP_ACT_ALLOW, 0, LOW32, 0),
 	ONE("prlimit64", SCMP_ACT_ALLOW, 2, UINT64_MAX, 0),
@@ -104,6 +111,20 @@ static const struct check checks[] = {
 	UNIX("socketpair", SCMP_ACT_ALLOW, SOCK_SEQPACKET),
 	UNIX("socketpair", DENY, SOCK_DGRAM),
 	UNIX("socketpair", DENY, SOCK_RAW),
+};
+#define MADE(sys, flags_arg, mode_arg)                          \
+	{                                                       \
+		.name = sys, .action = DENY, .n = 2,            \
+		.a = { {.arg = (flags_arg), O_CREAT, O_CREAT},  \
+			{.arg = (mode_arg), S_ISUID, S_ISUID} } \
+	}
+
+static const struct check made_checks[] = {
+	MADE("open", 1, 2),
+	MADE("openat", 2, 3),
+	FLAG("creat", 1, S_ISUID),
+	FLAG("mknod", 1, S_ISUID),
+	FLAG("mknodat", 2, S_ISUID),
 };
 static const struct check unix_checks[] = {
 	UNIX("socket", SCMP_ACT_ALLOW, SOCK_STREAM),
@@ -297,6 +318,8 @@ static int build_checks(
 	if (r < 0)
 		return r;
 	r = add_checks(ctx, p, checks, sizeof(checks) / sizeof(checks[0]));
+	if (r == 0 && !p->broker)
+		r = add_checks(ctx, p, made_checks, sizeof(made_checks) / sizeof(made_checks[0]));
 	if (r == 0 && p->unix_sockets)
 		r = add_checks(ctx, p, unix_checks, sizeof(unix_checks) / sizeof(unix_checks[0]));
 	if (r == 0 && p->inet)
@@ -369,8 +392,10 @@ static void send_to_args(uint32_t *decisions, const struct check *c, size_t n,
 }
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define TAIL_MAX \
-	(2 * (COUNT(checks) + COUNT(unix_checks) + COUNT(inet_checks) + COUNT(memfd_checks)) + 2)
+#define TAIL_MAX                                                                             \
+	(2 * (COUNT(checks) + COUNT(made_checks) + COUNT(unix_checks) + COUNT(inet_checks) + \
+		     COUNT(memfd_checks)) +                                                  \
+		2)
 
 /* The decisions by name for calls that the argument program lets go on. */
 static size_t make_tail(
@@ -381,6 +406,8 @@ static size_t make_tail(
 	tail[n++] = (struct sock_filter)BPF_STMT(
 		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	send_to_args(decisions, checks, COUNT(checks), tail, &n);
+	if (!p->broker)
+		send_to_args(decisions, made_checks, COUNT(made_checks), tail, &n);
 	if (p->unix_sockets)
 		send_to_args(decisions, unix_checks, COUNT(unix_checks), tail, &n);
 	if (p->inet)
@@ -504,6 +531,11 @@ static int build_notify_args(int mode, struct sock_filter **ret, size_t *ret_n)
 	if (r < 0)
 		return r;
 	r = seccomp_rule_add_array(ctx, DENY, number_of("seccomp"), 1, &cmp);
+	/* Who cannot be read cannot be helped by the broker: agents of ssh and gpg would make no
+	 * file. Nobody may trace it anyway, and there are no core dumps. */
+	cmp = SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, LOW32, PR_SET_DUMPABLE);
+	if (r == 0)
+		r = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(0), number_of("prctl"), 1, &cmp);
 	for (size_t i = 0; i < COUNT(notifies) && r == 0; i++) {
 		const struct notify *n = &notifies[i];
 		int nr = number_of(n->name);
@@ -531,6 +563,8 @@ int bawn_seccomp_build_notify(int mode, struct sock_filter **ret, size_t *ret_n)
 		decisions[i] = SECCOMP_RET_ALLOW;
 	if (r == 0)
 		r = decide(decisions, "seccomp", BAWN_SECCOMP_ARGS);
+	if (r == 0)
+		r = decide(decisions, "prctl", BAWN_SECCOMP_ARGS);
 	/* The flags are behind a pointer; the C library has a way without it. */
 	if (r == 0)
 		r = decide(decisions, "openat2", SECCOMP_RET_ERRNO | ENOSYS);

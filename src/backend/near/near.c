@@ -110,6 +110,9 @@ int bawn_near_open(struct bawn_near_args *args, const struct bawn_mount *m, stru
 	if (fd < 0 && errno == ELOOP)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -ELOOP, "'%s' turned into a symlink", m->src);
+	if (fd < 0 && errno == ENOSYS)
+		return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -ENOSYS,
+			"openat2 is refused here, as in a sandbox of bawn's");
 	if (fd < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot bind '%s': %m", m->src);
 	if (args->n_fds == BAWN_NEAR_FDS_MAX) {
@@ -479,8 +482,9 @@ static int explain(struct bawn_near *n, struct bawn_error *err)
 	if (n->tool->explain)
 		return n->tool->explain(n->link.plan, said, err);
 	last = strrchr(said, '\n');
-	return bawn_fail(err, BAWN_ERR_BACKEND, -EIO, "%s failed: %.300s", n->tool->program,
-		*said ? (last ? last + 1 : said) : "it said nothing");
+	/* nothing of ours has run: whoever comes next may be able to */
+	return bawn_fail(err, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP, "%s failed: %.300s",
+		n->tool->program, *said ? (last ? last + 1 : said) : "it said nothing");
 }
 
 /* In a box an engine only starts bawn-inside and does not wait for its end. */

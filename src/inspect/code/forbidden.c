@@ -3,11 +3,14 @@
  * What the policy forbids or allows in code: modules, functions, patterns, paths. This is not a
  * guess, so it is reported with certainty.
  */
+#include "inspect/code/forbidden.h"
+
 #include <errno.h>
 #include <fnmatch.h>
 #include <string.h>
 
 #include "inspect/code/code.h"
+#include "inspect/scan.h"
 #include "inspect/shell_words.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -45,23 +48,63 @@ static bool is_module(const char *name, size_t len, const char *module)
 	       (len == n || name[n] == '.' || name[n] == '/');
 }
 
-/* "os.system" forbids that function, "system" every function of that name. */
+/* "os.system" forbids that function, "system" every function of that name; "exec.Command" is how Go
+ * writes os/exec.Command. */
 static bool is_function(const char *name, size_t len, const char *function)
 {
 	size_t n = strlen(function);
 
 	return len >= n && memcmp(name + len - n, function, n) == 0 &&
-	       (len == n || name[len - n - 1] == '.');
+	       (len == n || name[len - n - 1] == '.' || name[len - n - 1] == '/');
+}
+
+/* require("x"), import("x"), importlib.import_module("x"): the module, or NULL. */
+static const char *loaded(
+	const struct code_walk *w, const char *name, size_t n, const char *end, size_t *ret_len)
+{
+	char text[64];
+	const struct code_known *k;
+	const char *p = name + n, *q;
+
+	if (n >= sizeof(text) || p + 2 >= end || p[0] != ' ' || p[1] != '"')
+		return NULL;
+	memcpy(text, name, n);
+	text[n] = '\0';
+	k = code_known_find(w, text);
+	if (!k || k->op != CODE_OP_IMPORT)
+		return NULL;
+	p += 2;
+	q = memchr(p, '"', (size_t)(end - p));
+	if (q && q - p > 5 && strncmp(p, "node:", 5) == 0)
+		p += 5;
+	*ret_len = q ? (size_t)(q - p) : 0;
+	return q ? p : NULL;
+}
+
+static int forbid_module(
+	struct code_walk *w, const struct code_event *e, const char *name, size_t n)
+{
+	const struct bawn_policy *p = bawn_scan_policy(w->scan);
+	const size_t span[2] = {e->start, e->end};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < p->code_modules.n; i++)
+		if (is_module(name, n, p->code_modules.v[i].text))
+			r = report(w->scan, w->sub, "code.blocked-module", "blocked_module",
+				bawn_arena_printf(w->a,
+					"module '%s' is forbidden by verify.blocked_modules",
+					p->code_modules.v[i].text),
+				span);
+	return r;
 }
 
 static int event(struct code_walk *w, const struct code_event *e, const char *line, size_t len)
 {
 	const struct bawn_policy *p = bawn_scan_policy(w->scan);
 	const char *name = memchr(line, ' ', len);
-	const char *end = line + len;
+	const char *end = line + len, *module;
 	const size_t span[2] = {e->start, e->end};
-	bool import = strncmp(line, "import ", 7) == 0;
-	size_t n;
+	size_t n, module_len;
 	int r = 0;
 
 	if (!name || strncmp(line, "text ", 5) == 0)
@@ -69,14 +112,12 @@ static int event(struct code_walk *w, const struct code_event *e, const char *li
 	name++;
 	for (n = 0; name + n < end && name[n] != ' ' && name[n] != '\n'; n++)
 		;
-	for (size_t i = 0; import && !r && i < p->code_modules.n; i++)
-		if (is_module(name, n, p->code_modules.v[i].text))
-			r = report(w->scan, w->sub, "code.blocked-module", "blocked_module",
-				bawn_arena_printf(w->a,
-					"module '%s' is forbidden by verify.blocked_modules",
-					p->code_modules.v[i].text),
-				span);
-	for (size_t i = 0; !import && !r && i < p->code_functions.n; i++)
+	if (strncmp(line, "import ", 7) == 0)
+		return forbid_module(w, e, name, n);
+	module = loaded(w, name, n, end, &module_len);
+	if (module)
+		r = forbid_module(w, e, module, module_len);
+	for (size_t i = 0; !r && i < p->code_functions.n; i++)
 		if (is_function(name, n, p->code_functions.v[i].text))
 			r = report(w->scan, w->sub, "code.blocked-function", "blocked_function",
 				bawn_arena_printf(w->a,
@@ -190,7 +231,39 @@ int code_forbidden_patterns(
 		     : 0;
 }
 
-/* Commands are the functions of a shell script. */
+/* By who understands the script better. */
+static bool was_found(const struct bawn_scan *s, const char *message, size_t at)
+{
+	for (size_t i = 0; i < s->out->n; i++) {
+		const struct bawn_finding *f = &s->out->v[i];
+
+		if (f->start <= at && at < f->end && !strcmp(f->message, message))
+			return true;
+	}
+	return false;
+}
+
+int code_forbid_command(struct bawn_scan *s, const struct bawn_subject *sub, const char *command,
+	const size_t span[2])
+{
+	const struct bawn_policy *p = bawn_scan_policy(s);
+	int r = 0;
+
+	for (size_t i = 0; p && r >= 0 && i < p->code_functions.n; i++) {
+		const char *name = p->code_functions.v[i].text, *message;
+
+		if (strcmp(shell_basename(command), name) != 0)
+			continue;
+		message = bawn_arena_printf(bawn_scan_arena(s),
+			"command '%s' is forbidden by verify.blocked_functions", name);
+		if (!message || !was_found(s, message, span[0] + sub->base))
+			r = report(
+				s, sub, "code.blocked-function", "blocked_function", message, span);
+	}
+	return r;
+}
+
+/* Word by word: also what the shell's reader cannot follow, or never comes to. */
 int code_forbidden_commands(
 	struct bawn_scan *s, const struct bawn_subject *sub, struct bawn_error *err)
 {
@@ -198,7 +271,6 @@ int code_forbidden_commands(
 	struct bawn_arena *a = bawn_scan_arena(s);
 	struct shell_words words = {0};
 	struct bawn_strlist inner = {0};
-	const size_t span[2] = {0, sub->len};
 	const char *script;
 	int r;
 
@@ -209,15 +281,11 @@ int code_forbidden_commands(
 	if (r < 0)
 		return bawn_fail(err, BAWN_ERR_INSPECT, r, "out of memory");
 	shell_words_mark(&words);
-	for (size_t i = 0; r >= 0 && i < words.n; i++)
-		for (size_t k = 0; words.v[i].starts && k < p->code_functions.n; k++)
-			if (strcmp(shell_basename(words.v[i].text), p->code_functions.v[k].text) ==
-				0)
-				r = report(s, sub, "code.blocked-function", "blocked_function",
-					bawn_arena_printf(a,
-						"command '%s' is forbidden by "
-						"verify.blocked_functions",
-						p->code_functions.v[k].text),
-					span);
+	for (size_t i = 0; r >= 0 && i < words.n; i++) {
+		const size_t span[2] = {words.v[i].at, words.v[i].at + strlen(words.v[i].text)};
+
+		if (words.v[i].starts)
+			r = code_forbid_command(s, sub, words.v[i].text, span);
+	}
 	return r < 0 ? bawn_fail(err, BAWN_ERR_INSPECT, r, "out of memory") : 0;
 }

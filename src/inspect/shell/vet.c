@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "inspect/code/forbidden.h"
 #include "inspect/rules.h"
 #include "inspect/shell/shell.h"
 
@@ -694,9 +695,27 @@ static int vet_input(struct sh *s, const struct sh_command *c)
 	return what ? sh_vet_fact(s, c, what, c->in.text) : sh_no_memory(s);
 }
 
+/* What the policy forbids in scripts, also where it is put together, or handed to another shell. */
+static int vet_forbidden(struct sh *s, const struct sh_command *c)
+{
+	size_t span[2] = {c->start, c->end};
+
+	if (!s->script || !c->args.n)
+		return 0;
+	/* a command is known from where its first word ends */
+	while (span[0] && span[0] <= s->sub->len &&
+		!strchr(" \t\n;|&(){}`", s->sub->text[span[0] - 1]))
+		span[0]--;
+	return code_forbid_command(s->scan, s->sub, c->args.v[0].text, span) < 0 ? sh_no_memory(s)
+										 : 0;
+}
+
 int sh_vet(struct sh *s, struct sh_command *c)
 {
 	int rc = match(s, c, c->line);
+
+	if (rc >= 0)
+		rc = vet_forbidden(s, c);
 
 	if (rc >= 0)
 		rc = vet_writes(s, c);

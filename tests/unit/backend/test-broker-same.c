@@ -92,7 +92,7 @@ static void opens(void)
 	OPEN(open("//", C, 0644));
 	OPEN(open("./a", C, 0644));
 	OPEN(open("maskdir1/../a", C, 0644));
-	OPEN(open("maskdir1//x", C, 06755));
+	OPEN(open("maskdir1//x", C, 02755));
 	OPEN(open("maskdir1", C, 0644));
 	OPEN(open("maskdir1", O_CREAT | O_RDONLY, 0644));
 	OPEN(open("maskdir1", O_CREAT | O_DIRECTORY | O_RDONLY, 0644));

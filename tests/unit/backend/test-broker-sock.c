@@ -640,16 +640,15 @@ static void closed_caller(void *arg)
 
 	(void)arg;
 	WORKS(bind_to(fd, "mine"));
+	/* it has no effect: who cannot be read cannot be served */
 	WORKS(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
-	FAILS(connect_to(new_socket(SOCK_STREAM), "listed.sock"), EACCES);
-	FAILS(bind_to(new_socket(SOCK_STREAM), "other"), EACCES);
+	WORKS(connect_to(new_socket(SOCK_STREAM), "listed.sock"));
+	WORKS(bind_to(new_socket(SOCK_STREAM), "other"));
 }
 
-TEST(caller_that_cannot_be_read)
+TEST(caller_that_does_not_want_to_be_read)
 {
 	prepare();
-	if (geteuid() == 0)
-		SKIP("root can read everybody");
 	ASSERT_EQ(brokered(&plan, closed_caller, NULL), 0);
 	finish();
 }

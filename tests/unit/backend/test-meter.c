@@ -629,6 +629,18 @@ TEST(rlimits)
 #endif
 }
 
+/* Sanitizers reserve terabytes that they never touch. */
+TEST(much_memory_may_be_reserved)
+{
+	struct rlimit rl, before;
+
+	plan.limits.memory = 4096 * MIB;
+	ASSERT_EQ(getrlimit(RLIMIT_DATA, &before), 0);
+	ASSERT_EQ(bawn_meter_rlimits(&plan, BAWN_CTL_LIMIT_MEMORY), 0);
+	ASSERT_EQ(getrlimit(RLIMIT_DATA, &rl), 0);
+	ASSERT_EQ(rl.rlim_max, before.rlim_max);
+}
+
 static uint64_t host_threads(void)
 {
 	struct bawn_proctree t = {.proc = opendir("/proc"), .whole = true};

@@ -419,7 +419,7 @@ TEST(what_a_tool_says_when_it_fails_is_passed_on)
 	struct bawn_error err = attempt(build_complaint, 0);
 
 	ASSERT_STREQ(err.msg, "sh failed: no luck today");
-	ASSERT_EQ(err.kind, BAWN_ERR_BACKEND);
+	ASSERT_EQ(err.kind, BAWN_ERR_UNSUPPORTED); /* another wall may do */
 }
 
 TEST(a_tool_that_never_starts_anything_is_ended)

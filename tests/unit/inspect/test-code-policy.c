@@ -74,6 +74,80 @@ TEST(functions)
 	ASSERT_TRUE(!found(&f, "code.blocked-function"));
 }
 
+/* Where each finding of the rule starts, as "0 4 ". */
+static const char *places(const struct bawn_findings *f, const char *rule)
+{
+	static char out[128];
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < f->n; i++)
+		if (strcmp(f->v[i].rule, rule) == 0)
+			n += (size_t)snprintf(out + n, sizeof(out) - n, "%zu ", f->v[i].start);
+	return out;
+}
+
+TEST(modules_that_are_loaded_by_name)
+{
+	static const char *const js[] = {"const cp = require('child_process'); cp.exec('ls')\n",
+		"const {exec} = require('node:child_process');\n",
+		"import('child_process').then(m => m)\n", "x = 'child_' + 'process'; require(x)\n"};
+	struct bawn_policy p = {.code_modules = one("child_process")};
+	struct bawn_findings f;
+
+	for (size_t i = 0; i < sizeof(js) / sizeof(js[0]); i++) {
+		f = scan(&p, BAWN_LANG_JAVASCRIPT, js[i]);
+		if (!found(&f, "code.blocked-module"))
+			FAIL("not found in: %s", js[i]);
+	}
+	f = scan(&p, BAWN_LANG_JAVASCRIPT, "require('child_process_x'); f('child_process')\n");
+	ASSERT_TRUE(!found(&f, "code.blocked-module"));
+	p.code_modules = one("subprocess");
+	f = scan(&p, BAWN_LANG_PYTHON, "import importlib\nimportlib.import_module('subprocess')\n");
+	ASSERT_TRUE(found(&f, "code.blocked-module") != NULL);
+	f = scan(&p, BAWN_LANG_PYTHON, "__import__('subprocess').run('ls')\n");
+	ASSERT_TRUE(found(&f, "code.blocked-module") != NULL);
+}
+
+TEST(functions_of_go_as_go_writes_them)
+{
+	struct bawn_policy p = {.code_functions = one("exec.Command")};
+	struct bawn_findings f = scan(&p, BAWN_LANG_GO,
+		"package p\nimport \"os/exec\"\nfunc f() { exec.Command(\"ls\") }\n");
+
+	ASSERT_TRUE(found(&f, "code.blocked-function") != NULL);
+	f = scan(&p, BAWN_LANG_GO,
+		"package p\nimport \"my/myexec\"\nfunc f() { myexec.Command(\"ls\") }\n");
+	ASSERT_TRUE(!found(&f, "code.blocked-function"));
+}
+
+TEST(commands_of_scripts_each_where_it_stands)
+{
+	static const struct {
+		const char *script, *places;
+	} cases[] = {
+		{"ls\nnc a\nls; nc b\n", "3 12 "},
+		{"bash -c 'nc a'\n", "0 "},
+		{"ls\neval \"nc a\"\n", "3 "},
+		{"x=nc; $x a\n", "6 "},
+		{"sudo nc a\n", "0 "},
+		{"f() { nc a; }\n", "6 "},
+		{"echo nc # nc\n", ""},
+	};
+	struct bawn_policy p = {.code_functions = one("nc")};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct bawn_findings f = scan(&p, BAWN_LANG_BASH, cases[i].script);
+		const char *at = places(&f, "code.blocked-function");
+
+		if (strcmp(at, cases[i].places) != 0)
+			FAIL("'%s': at '%s', not at '%s'", cases[i].script, at, cases[i].places);
+	}
+	p.code_functions = one("sudo");
+	struct bawn_findings f = scan(&p, BAWN_LANG_BASH, "sudo nc a\n");
+	ASSERT_STREQ(places(&f, "code.blocked-function"), "0 ");
+}
+
 TEST(patterns)
 {
 	struct bawn_policy p = {.code_patterns = one("sec.et")};

@@ -7,7 +7,7 @@ static const char everything[] =
 	"level: container\nbackend: docker\nallow_missing: [limit.disk]\n"
 	"filesystem:\n  read: [../extra]\n  deny: [.env, 'a b', '*.pem']\n  deny_exec: [sub]\n"
 	"network: {mode: allowlist, allow_hosts: ['*.example.org', '[::1]:80'], loopback_ports: [8080]}\n"
-	"limits: {memory: 1000001, cpus: 1.25, time: 1500}\n"
+	"limits: {memory: 2000001, cpus: 1.25, time: 1500}\n"
 	"environment: {set: {A: 'true', B: \"x: # y\\n\"}, pass: [PATH, X_*]}\n"
 	"shell: {blocked_patterns: ['rm\\s+-rf'], blocked_commands: ['curl * | bash']}\n"
 	"syscalls: {allow: [ptrace], deny: [bpf]}\n"
@@ -100,7 +100,7 @@ TEST(json)
 	ASSERT_STREQ(json_string_value(json_object_get(root, "digest")), p->digest);
 	root = json_object_get(root, "settings");
 	memory = json_object_get(root, "limits.memory");
-	ASSERT_EQ(json_integer_value(json_object_get(memory, "value")), 1000001);
+	ASSERT_EQ(json_integer_value(json_object_get(memory, "value")), 2000001);
 	ASSERT_STREQ(json_string_value(json_object_get(memory, "layer")), "operator");
 	ASSERT_STREQ(json_string_value(json_object_get(memory, "file")), "policy.yaml");
 	ASSERT_EQ(json_integer_value(json_object_get(memory, "line")), 9);

@@ -19,6 +19,7 @@ static struct bawn_plan plan = {
 static struct bawn_policy policy = {.fs_deny = {.v = denied, .n = 2}};
 static struct bawn_call call = {.argv = argv};
 static const char *hints[BAWN_HINTS_MAX];
+static uint32_t enforced = BAWN_CTL_FS_READ;
 
 static size_t hear_all(const char *command, const char *words, size_t len, int status)
 {
@@ -30,7 +31,7 @@ static size_t hear_all(const char *command, const char *words, size_t len, int s
 	r = (struct bawn_result){.plan = &plan,
 		.policy = &policy,
 		.call = &call,
-		.enforced = BAWN_CTL_FS_READ,
+		.enforced = enforced,
 		.outcome = {.exited = true, .wait_status = status << 8, .n_last_words = len}};
 	ASSERT_TRUE(len <= sizeof(r.outcome.last_words));
 	memcpy(r.outcome.last_words, words, len);
@@ -63,6 +64,28 @@ TEST(denied_in_many_tongues)
 	expect("x", "rm: cannot remove \xe2\x80\x98../.ssh/id\xe2\x80\x99: Permission denied\n",
 		rule);
 	expect("x", "cat: sub/.env: Permission denied\n", "'/home/ada/work/sub/.env' is denied");
+}
+
+TEST(what_sandboxes_are_met_by)
+{
+	uint32_t all =
+		BAWN_CTL_SYSCALLS | BAWN_CTL_LIMIT_DISK | BAWN_CTL_LIMIT_MEMORY | BAWN_CTL_IPC;
+
+	ASSERT_EQ(hear("x", "head: error writing 'x': No space left on device\n"), 0);
+	enforced = all;
+	plan.limits.disk = 10 << 20;
+	plan.limits.memory = 256 << 20;
+	expect("x", "head: error writing 'x': No space left on device\n", "at most 10 MiB");
+	expect("x", "OSError: [Errno 28] No space left on device\nno space left on device\n",
+		"--disk");
+	expect("x", "strace: ptrace(PTRACE_TRACEME, ...): Operation not permitted\n",
+		"--allow-syscall ptrace");
+	expect("x", "==3==LeakSanitizer has encountered a fatal error.\n", "detect_leaks=0");
+	expect("x", "==3==ReserveShadowMemoryRange failed while trying to map\n", "256 MiB");
+	ASSERT_EQ(hear("x", "all is well with ptrace\n"), 0);
+	plan.limits.disk = BAWN_UNLIMITED;
+	ASSERT_EQ(hear("x", "No space left on device\n"), 0);
+	enforced = BAWN_CTL_FS_READ;
 }
 
 TEST(outside_and_private_only_if_asked_for)

@@ -49,7 +49,7 @@ TEST(signals_and_limits)
 	ASSERT_EQ(bawn_result_exit(&r), 137);
 	r = ran(EXITED(3));
 	r.outcome.limit = BAWN_CTL_LIMIT_OUTPUT;
-	ASSERT_EQ(bawn_result_exit(&r), 3);
+	ASSERT_EQ(bawn_result_exit(&r), 137);
 	r = ran(0);
 	r.outcome.exited = false;
 	ASSERT_EQ(bawn_result_exit(&r), 137);
