@@ -36,6 +36,7 @@ struct native {
 	struct bawn_link link;
 	struct bawn_scratch scratch;
 	bool groups_follow; /* init enters them when they are made; else it is born there */
+	uint32_t by_cgroup; /* limits that they hold, where it was born there */
 };
 
 static struct native *native_of(struct bawn_instance *in)
@@ -205,8 +206,10 @@ static int hand_over(const struct native *n, const int stdio[3], const struct ba
  * processors both want this one. The network is needed sooner. On a busy machine it may not come to
  * run for a while, and then there is no point in waiting.
  */
-static int make_groups(struct native *n, uint32_t by_cgroup, struct bawn_error *err)
+static int native_limit(struct bawn_instance *in, struct bawn_error *err)
 {
+	struct native *n = native_of(in);
+	uint32_t by_cgroup = n->by_cgroup;
 	int r = 0;
 
 	if (n->groups_follow && n->plan->tier != BAWN_TIER_LANDLOCK && geteuid() == 0)
@@ -216,7 +219,7 @@ static int make_groups(struct native *n, uint32_t by_cgroup, struct bawn_error *
 	if (r < 0)
 		return r;
 	describe(n, by_cgroup);
-	n->in.by_cgroup = by_cgroup;
+	in->by_cgroup = by_cgroup;
 	r = n->groups_follow ? bawn_cgroup_hand(n->link.cgroup, by_cgroup, n->link.sock) : 0;
 	if (r == 0 || is_gone(r))
 		return 0;
@@ -287,9 +290,8 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	r = make_parts(n, &init, err);
 	if (r == 0 && !n->groups_follow)
 		r = make_init(n, n->link.cgroup, err);
-	if (r == 0)
-		r = hand_over(n, stdio, &init, err);
-	return r < 0 ? r : make_groups(n, init.by_cgroup, err);
+	n->by_cgroup = init.by_cgroup;
+	return r < 0 ? r : hand_over(n, stdio, &init, err);
 }
 
 static int native_await(struct bawn_instance *in, struct bawn_error *err)
@@ -344,7 +346,7 @@ static void native_destroy(struct bawn_instance *in)
 #define NATIVE                                                                                    \
 	.abi = BAWN_BACKEND_ABI, .level = BAWN_LEVEL_PROCESS,                                     \
 	.instance_size = sizeof(struct native), .begin = native_begin, .prepare = native_prepare, \
-	.await = native_await, .start = native_start, .event = native_event,                      \
+	.limit = native_limit, .await = native_await, .start = native_start, .event = native_event,                      \
 	.signal = native_signal, .usage = native_usage, .destroy = native_destroy
 
 const struct bawn_backend bawn_backend_native = {
