@@ -14,6 +14,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
 #if !defined(__x86_64__) || __GLIBC__ != 2 || __GLIBC_MINOR__ != 36
 #error "not tried with this C library"
 #endif
@@ -31,6 +34,7 @@ extern int __libc_enable_secure;
 extern void *_dl_random;
 extern uint64_t _dl_hwcap;
 extern long __x86_shared_non_temporal_threshold, __x86_rep_movsb_stop_threshold;
+extern const Elf64_Ehdr __ehdr_start; /* the linker's */
 extern array_fn *const __preinit_array_start[], *const __preinit_array_end[];
 extern array_fn *const __init_array_start[], *const __init_array_end[];
 extern void (*const __fini_array_start[])(void), (*const __fini_array_end[])(void);
@@ -54,6 +58,7 @@ int __wrap___libc_start_main(main_fn *main, int argc, char *argv[], void (*init)
 
 #pragma GCC visibility pop
 
+#define PAGE             4096
 #define HWCAP_LONG_MODE  (1u << 1)
 #define NON_TEMPORAL_MIN 0xc0000 /* what the C library takes where it knows no cache */
 
@@ -81,6 +86,33 @@ static inline void set_guards(void)
 	__asm__ volatile("movq %0, %%fs:0x30" : : "r"(random[1]));
 }
 
+static inline void madvise_raw(uintptr_t from, size_t len, long advice)
+{
+	long r = SYS_madvise;
+
+	__asm__ volatile("syscall"
+			 : "+a"(r)
+			 : "D"(from), "S"(len), "d"(advice)
+			 : "rcx", "r11", "memory");
+}
+
+/*
+ * What every start touches, at once instead of page by page: what is relocated, and the code and
+ * constants that src/start.ld puts together. Where the kernel does not know how, nothing is lost.
+ */
+static inline void populate(void)
+{
+	const Elf64_Phdr *p = (const void *)((const char *)&__ehdr_start + __ehdr_start.e_phoff);
+	uintptr_t base = (uintptr_t)&__ehdr_start;
+
+	for (unsigned i = 0; i < __ehdr_start.e_phnum; i++) {
+		uintptr_t from = (base + p[i].p_vaddr) & ~(uintptr_t)(PAGE - 1);
+
+		if (p[i].p_type == PT_GNU_RELRO)
+			madvise_raw(from, base + p[i].p_vaddr + p[i].p_memsz - from, MADV_POPULATE_WRITE);
+	}
+}
+
 static void start(main_fn *main, int argc, char *argv[], void *stack_end)
 	__attribute__((noreturn, no_stack_protector));
 static void start(main_fn *main, int argc, char *argv[], void *stack_end)
@@ -96,6 +128,7 @@ static void start(main_fn *main, int argc, char *argv[], void *stack_end)
 	_dl_hwcap = HWCAP_LONG_MODE;
 	__x86_shared_non_temporal_threshold = NON_TEMPORAL_MIN;
 	__x86_rep_movsb_stop_threshold = NON_TEMPORAL_MIN;
+	populate();
 	_dl_relocate_static_pie();
 	__libc_setup_tls();
 	set_guards();

@@ -25,6 +25,7 @@
 #include "backend/native/seccomp.h"
 #include "backend/native/wall.h"
 #include "base/cleanup.h"
+#include "base/sched.h"
 #include "base/sys.h"
 
 #define NETWORK_MS 1 /* more than twice of what it takes to make one */
@@ -169,6 +170,7 @@ static int native_begin(struct bawn_instance *in, struct bawn_error *err)
 	/* without a pid namespace that dies with its init, init must do the killing */
 	n->link.by_order = in->be->tier == BAWN_TIER_LANDLOCK;
 	n->groups_follow = bawn_cgroup_may_follow();
+	bawn_sched_look();
 	return n->groups_follow ? make_init(n, NULL, err) : 0;
 }
 

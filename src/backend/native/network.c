@@ -26,6 +26,7 @@
 #include "backend/native/redirect.h"
 #include "backend/native/wall.h"
 #include "base/cleanup.h"
+#include "base/sched.h"
 #include "base/sys.h"
 
 #define BACKLOG 1024

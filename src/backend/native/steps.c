@@ -21,6 +21,7 @@
 #include "backend/native/seccomp.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/sched.h"
 #include "base/sys.h"
 
 static bool follows_parent(const struct init_state *s)
@@ -114,7 +115,7 @@ static int step_groups(struct init_state *s, struct bawn_error *err)
 /* The host process wakes up while the filter is compiled. */
 static int step_soon(struct init_state *s, struct bawn_error *err)
 {
-	struct bawn_init_msg msg = {.kind = BAWN_INIT_SOON, .cpu = sched_getcpu()};
+	struct bawn_init_msg msg = {.kind = BAWN_INIT_SOON, .cpu = bawn_sched_cpu()};
 
 	(void)err;
 	(void)send(s->sock, &msg, sizeof(msg), MSG_NOSIGNAL);
