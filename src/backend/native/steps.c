@@ -129,6 +129,15 @@ static int step_network(struct init_state *s, struct bawn_error *err)
 	return bawn_wall_network_begin(s->sock, err);
 }
 
+/* It takes longer than all the rest where there are many processes. */
+static int step_count(struct init_state *s, struct bawn_error *err)
+{
+	(void)s;
+	(void)err;
+	bawn_meter_count_others();
+	return 0;
+}
+
 static int step_begin(struct init_state *s, struct bawn_error *err)
 {
 	(void)s;
@@ -365,6 +374,7 @@ static const struct step {
 	{"identity", T(CHROOT), step_groups, BAWN_CTL_PROC | BAWN_CTL_IPC},
 	{"root", OURS, step_begin, 0},
 	{"privilege", OURS, step_bounding, 0},
+	{"limits", T(LANDLOCK), step_count, 0},
 	{"plan", HERE, step_plan, 0}, /* what stands above is the same for all */
 	{"network", OURS, step_fill, 0},
 	{"root", OURS, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK},
