@@ -118,20 +118,16 @@ int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *pla
 
 int bawn_instance_limit(struct bawn_instance *in, struct bawn_error *err)
 {
-	if (in->limited || !in->be->limit)
-		return 0;
-	in->limited = true;
-	return in->be->limit(in, err) < 0 ? bawn_error_wrap(err, "backend '%s'", in->be->name) : 0;
+	if (in->be->limit && in->be->limit(in, err) < 0)
+		return bawn_error_wrap(err, "backend '%s'", in->be->name);
+	return 0;
 }
 
 int bawn_instance_await(struct bawn_instance *in, const struct bawn_plan *plan,
 	uint32_t *ret_missing, struct bawn_error *err)
 {
 	uint32_t missing;
-	int r = bawn_instance_limit(in, err);
 
-	if (r < 0)
-		return r;
 	if (in->be->await(in, err) < 0)
 		return bawn_error_wrap(err, "backend '%s'", in->be->name);
 	/* the supervisor watches the clock and the output of every backend */

@@ -57,7 +57,6 @@ struct bawn_instance {
 	int *relay_fds; /* listeners inside for plan->loopback_ports, same order; same owner */
 	struct bawn_listener *listeners; /* inside, for the door, when plan->egress; same owner */
 	size_t n_listeners;
-	bool limited;    /* limit() was called */
 	char walls[256]; /* what enforces it, for people: "user+mount+… namespaces, Landlock 7, …"
 			  */
 	char flaw[160]; /* "", or what does not work behind this wall although it is complete, for
@@ -120,8 +119,9 @@ struct bawn_backend {
 		struct bawn_error *err);
 
 	/*
-	 * Optional; called once, after prepare(). What this process has to make for the wall, which
-	 * goes up meanwhile: control groups. The rules of prepare() hold.
+	 * Optional; after prepare(). What this process has to make for the wall, which goes up
+	 * meanwhile: control groups. Who has nothing to do before leaves it to await(). The rules
+	 * of prepare() hold.
 	 */
 	int (*limit)(struct bawn_instance *in, struct bawn_error *err);
 
@@ -162,8 +162,7 @@ int bawn_instance_begin(
  */
 int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *plan,
 	const int stdio[3], struct bawn_instance **ret, struct bawn_error *err);
-/* The control groups. For who has something to do between this and the receipt; else await does it.
- */
+/* The control groups, if they are not made yet. Else await does it. */
 int bawn_instance_limit(struct bawn_instance *in, struct bawn_error *err);
 /*
  * Wait for the receipt and compare it with what `plan` demands. Refuses with BAWN_ERR_UNSUPPORTED,

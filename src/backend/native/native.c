@@ -37,6 +37,7 @@ struct native {
 	struct bawn_link link;
 	struct bawn_scratch scratch;
 	bool groups_follow; /* init enters them when they are made; else it is born there */
+	bool limited;       /* they are made, as far as there are any */
 	uint32_t by_cgroup; /* limits that they hold, where it was born there */
 };
 
@@ -214,6 +215,9 @@ static int native_limit(struct bawn_instance *in, struct bawn_error *err)
 	uint32_t by_cgroup = n->by_cgroup;
 	int r = 0;
 
+	if (n->limited)
+		return 0;
+	n->limited = true;
 	if (n->groups_follow && n->plan->tier != BAWN_TIER_LANDLOCK && geteuid() == 0)
 		bawn_link_await_word(&n->link, NETWORK_MS);
 	if (n->groups_follow)
@@ -299,8 +303,10 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 static int native_await(struct bawn_instance *in, struct bawn_error *err)
 {
 	struct native *n = native_of(in);
-	int r = bawn_link_watch(&n->link, err);
+	int r = native_limit(in, err);
 
+	if (r == 0)
+		r = bawn_link_watch(&n->link, err);
 	if (r < 0)
 		return r;
 	r = bawn_link_await(&n->link, BAWN_SETUP_MS, err);
