@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a static program begins with glibc 2.36 on x86-64, without its look at the processor. That
- * asks seventy times, mostly for the sizes of caches, and in a virtual machine every question leaves
- * the guest: half of what such a program needs to come to main(). What is not asked is not there:
- * the C library takes its plain functions for strings, which suits whoever moves little.
+ * asks seventy times, mostly for the sizes of caches, and in a virtual machine every question
+ * leaves the guest: half of what such a program needs to come to main(). What is not asked is not
+ * there: the C library takes its plain functions for strings, which suits whoever moves little.
  *
  * Linked with --wrap=__libc_start_main, and only where the build has tried it. START_VERB names the
  * one verb that begins like this; everything else, and every other C library, begins as ever.
@@ -17,9 +17,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#if !defined(__x86_64__) || __GLIBC__ != 2 || __GLIBC_MINOR__ != 36
-#error "not tried with this C library"
-#endif
+_Static_assert(__GLIBC__ == 2 && __GLIBC_MINOR__ == 36 && __x86_64__, "not tried with this one");
 
 /* Before memory is relocated nothing may go through an address that is stored anywhere. */
 #pragma GCC visibility push(hidden)
@@ -109,7 +107,8 @@ static inline void populate(void)
 		uintptr_t from = (base + p[i].p_vaddr) & ~(uintptr_t)(PAGE - 1);
 
 		if (p[i].p_type == PT_GNU_RELRO)
-			madvise_raw(from, base + p[i].p_vaddr + p[i].p_memsz - from, MADV_POPULATE_WRITE);
+			madvise_raw(from, base + p[i].p_vaddr + p[i].p_memsz - from,
+				MADV_POPULATE_WRITE);
 	}
 }
 
@@ -141,7 +140,7 @@ static void start(main_fn *main, int argc, char *argv[], void *stack_end)
 	_init();
 	call_all(__init_array_start, __init_array_end, argc, argv);
 	(void)_dl_debug_initialize(0);
-	exit(main(argc, argv, env));
+	exit(main(argc, argv, env)); /* NOLINT(concurrency-mt-unsafe): there is but one thread */
 }
 
 static bool is_for_us(int argc, char *const argv[]) __attribute__((no_stack_protector));

@@ -354,8 +354,9 @@ static void native_destroy(struct bawn_instance *in)
 #define NATIVE                                                                                    \
 	.abi = BAWN_BACKEND_ABI, .level = BAWN_LEVEL_PROCESS,                                     \
 	.instance_size = sizeof(struct native), .begin = native_begin, .prepare = native_prepare, \
-	.limit = native_limit, .await = native_await, .start = native_start, .event = native_event,                      \
-	.signal = native_signal, .usage = native_usage, .destroy = native_destroy
+	.limit = native_limit, .await = native_await, .start = native_start,                      \
+	.event = native_event, .signal = native_signal, .usage = native_usage,                    \
+	.destroy = native_destroy
 
 const struct bawn_backend bawn_backend_native = {
 	NATIVE,
