@@ -29,6 +29,11 @@ void bawn_sched_look(void)
 	busy = p && strtol(p, NULL, 10) >= CPU_COUNT(&all);
 }
 
+bool bawn_sched_busy(void)
+{
+	return busy;
+}
+
 /* Not the C library's: that reads what the kernel keeps up to date for one thread, and a child that
  * shares our memory is another. */
 int bawn_sched_cpu(void)

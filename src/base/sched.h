@@ -17,6 +17,8 @@
  * here on, in this process and those it forks: who is sent to a busy one waits for its turn there.
  */
 void bawn_sched_look(void);
+/* What it saw; false if it never looked. */
+bool bawn_sched_busy(void);
 /* The processor that we run on, or -1. */
 int bawn_sched_cpu(void);
 /* Whether another one that waits for us does so for nothing: it is not ours, and has nothing to do.

@@ -218,7 +218,8 @@ static int native_limit(struct bawn_instance *in, struct bawn_error *err)
 	if (n->limited)
 		return 0;
 	n->limited = true;
-	if (n->groups_follow && n->plan->tier != BAWN_TIER_LANDLOCK && geteuid() == 0)
+	if (n->groups_follow && n->plan->tier != BAWN_TIER_LANDLOCK && geteuid() == 0 &&
+		!bawn_sched_busy())
 		bawn_link_await_word(&n->link, NETWORK_MS);
 	if (n->groups_follow)
 		r = bawn_cgroup_new(n->plan, &n->link.cgroup, &by_cgroup, err);

@@ -196,7 +196,8 @@ static int make_main(void *arg)
 	net.error = -make_network();
 	say_made(2);
 	/* the processor is free for what the host process has kept back */
-	(void)send(net.sock, &msg, sizeof(msg), MSG_NOSIGNAL);
+	if (!bawn_sched_busy())
+		(void)send(net.sock, &msg, sizeof(msg), MSG_NOSIGNAL);
 	return 0;
 }
 

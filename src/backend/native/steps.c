@@ -112,12 +112,14 @@ static int step_groups(struct init_state *s, struct bawn_error *err)
 	return bawn_wall_no_groups(err);
 }
 
-/* The host process wakes up while the filter is compiled. */
+/* The host process wakes up while the filter is compiled; not where it would push us aside. */
 static int step_soon(struct init_state *s, struct bawn_error *err)
 {
 	struct bawn_init_msg msg = {.kind = BAWN_INIT_SOON, .cpu = bawn_sched_cpu()};
 
 	(void)err;
+	if (bawn_sched_busy())
+		return 0;
 	(void)send(s->sock, &msg, sizeof(msg), MSG_NOSIGNAL);
 	return 0;
 }
