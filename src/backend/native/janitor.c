@@ -213,22 +213,19 @@ int bawn_janitor_start(struct bawn_janitor *ret, const struct bawn_group_ref *gr
 	return 0;
 }
 
-void bawn_let_die(pid_t pid)
+void bawn_janitor_dismiss(struct bawn_janitor *j)
 {
 	cpu_set_t all;
 
-	/* it need not die where we go on */
-	(void)bawn_sched_elsewhere(pid, &all);
-	(void)kill(pid, SIGKILL);
-	reap_last();
-	if (waitpid(pid, NULL, __WALL | WNOHANG) == 0)
-		dying = pid;
-}
-
-void bawn_janitor_dismiss(struct bawn_janitor *j)
-{
 	if (!j->pid)
 		return;
-	bawn_let_die(j->pid);
+	/* it need not die where we go on */
+	(void)bawn_sched_elsewhere(j->pid, &all);
+	(void)kill(j->pid, SIGKILL);
+	reap_last();
+	/* it does nothing any more; it is reaped when it has had the time to die, or by init after
+	 * us */
+	if (waitpid(j->pid, NULL, __WALL | WNOHANG) == 0)
+		dying = j->pid;
 	j->pid = 0;
 }

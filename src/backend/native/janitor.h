@@ -32,10 +32,6 @@ int bawn_janitor_start(struct bawn_janitor *ret, const struct bawn_group_ref *gr
 /* Send it away. The groups are the caller's again. */
 void bawn_janitor_dismiss(struct bawn_janitor *j);
 
-/* Kill a child that has nothing left to do. It is reaped when it has had the time to die, or by
- * init after us. */
-void bawn_let_die(pid_t pid);
-
 /*
  * Kill what is in the groups and remove them, for at most `ms` milliseconds. Safe against reuse of
  * process ids and, if one of the groups limits processes, against fork bombs. A group that does not

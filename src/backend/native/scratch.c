@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "backend/native/janitor.h"
 #include "base/cleanup.h"
 #include "base/sys.h"
 
@@ -215,10 +214,9 @@ void bawn_scratch_done(struct bawn_scratch *s)
 
 	if (s->pipe < 0)
 		return;
-	/* not waited for, as it mostly sleeps; what we cannot remove it tries for a while */
+	/* it mostly sleeps, and would have to begin; what we cannot remove it tries for a while */
 	if (s->alone && s->keeper > 0 && remove_tree(s->path)) {
-		bawn_let_die(s->keeper);
-		s->keeper = 0;
+		(void)kill(s->keeper, SIGKILL);
 		s->path = NULL;
 	}
 	(void)close(s->pipe);
