@@ -116,6 +116,13 @@ int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *pla
 	return 0;
 }
 
+int bawn_instance_limit(struct bawn_instance *in, struct bawn_error *err)
+{
+	if (in->be->limit && in->be->limit(in, err) < 0)
+		return bawn_error_wrap(err, "backend '%s'", in->be->name);
+	return 0;
+}
+
 int bawn_instance_await(struct bawn_instance *in, const struct bawn_plan *plan,
 	uint32_t *ret_missing, struct bawn_error *err)
 {

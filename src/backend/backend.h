@@ -119,6 +119,13 @@ struct bawn_backend {
 		struct bawn_error *err);
 
 	/*
+	 * Optional; after prepare(). What this process has to make for the wall, which goes up
+	 * meanwhile: control groups. Who has nothing to do before leaves it to await(). The rules
+	 * of prepare() hold.
+	 */
+	int (*limit)(struct bawn_instance *in, struct bawn_error *err);
+
+	/*
 	 * Wait until every control is in force, or fail; sets `enforced`. Still nothing has run.
 	 * -EOPNOTSUPP with BAWN_ERR_UNSUPPORTED (from here or prepare) when this host cannot do it:
 	 * another may be tried.
@@ -151,10 +158,12 @@ int bawn_instance_begin(
 	const struct bawn_backend *be, struct bawn_instance **ret, struct bawn_error *err);
 /*
  * Prepare *ret, which is an instance of `be` that was begun; any other is freed, and `be` begins
- * here. The caller may do something else before it awaits. *ret is NULL after an error.
+ * here. The caller may do something else before it goes on. *ret is NULL after an error.
  */
 int bawn_instance_new(const struct bawn_backend *be, const struct bawn_plan *plan,
 	const int stdio[3], struct bawn_instance **ret, struct bawn_error *err);
+/* The control groups, if they are not made yet. Else await does it. */
+int bawn_instance_limit(struct bawn_instance *in, struct bawn_error *err);
 /*
  * Wait for the receipt and compare it with what `plan` demands. Refuses with BAWN_ERR_UNSUPPORTED,
  * naming the missing controls, rather than start with less. What the policy lets go missing is in

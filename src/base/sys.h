@@ -6,7 +6,6 @@
  * its headers. All wrappers return -1 with errno, as libc would.
  */
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -37,34 +36,6 @@ static inline int bawn_pidfd_send_signal(int pidfd, int signo)
 static inline void bawn_exec(const char *path, const char *const *argv, const char *const *envp)
 {
 	(void)syscall(SYS_execve, path, argv, envp);
-}
-
-/* Keep a process that sleeps off our processor. True if so: then `ret_all` is what to undo it with.
- */
-static inline bool bawn_sched_elsewhere(pid_t pid, cpu_set_t *ret_all)
-{
-	int here = sched_getcpu();
-	cpu_set_t others;
-
-	if (here < 0 || sched_getaffinity(0, sizeof(*ret_all), ret_all) < 0 ||
-		CPU_COUNT(ret_all) < 2)
-		return false;
-	others = *ret_all;
-	CPU_CLR((size_t)here, &others);
-	return sched_setaffinity(pid, sizeof(others), &others) == 0;
-}
-
-/*
- * Let a new child start on another processor than ours, if there is one: there are kernels (virtual
- * machines that pack their processors) where it would wait until we sleep. It may go anywhere
- * afterwards.
- */
-static inline void bawn_sched_beside(pid_t child)
-{
-	cpu_set_t all;
-
-	if (bawn_sched_elsewhere(child, &all))
-		(void)sched_setaffinity(child, sizeof(all), &all);
 }
 
 static inline int bawn_setsid(void)

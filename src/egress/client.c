@@ -431,6 +431,12 @@ int bawn_egress_next(struct bawn_egress *e, struct bawn_egress_event *ret, struc
 	return 0;
 }
 
+void bawn_egress_kill(struct bawn_egress *e)
+{
+	if (e->pid > 0)
+		(void)kill(e->pid, SIGKILL);
+}
+
 struct bawn_egress *bawn_egress_free(struct bawn_egress *e)
 {
 	if (!e)
@@ -440,7 +446,7 @@ struct bawn_egress *bawn_egress_free(struct bawn_egress *e)
 	if (e->pid > 0) {
 		pid_t r;
 
-		(void)kill(e->pid, SIGKILL);
+		bawn_egress_kill(e);
 		do
 			r = waitpid(e->pid, NULL, 0);
 		while (r < 0 && errno == EINTR);

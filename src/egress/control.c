@@ -72,15 +72,20 @@ static int take_config(struct door *d, json_t *json, struct bawn_error *err)
 	return 0;
 }
 
+/* What was to be read is read: everything else can come in the sandbox. */
+static int take_first_config(struct door *d, json_t *json, struct bawn_error *err)
+{
+	int r = take_config(d, json, err);
+
+	return r < 0 ? r : sandbox_enter(err);
+}
+
 static int take_go(struct door *d, struct bawn_error *err)
 {
 	int r;
 
 	if (!d->config.rules)
 		return bawn_fail(err, BAWN_ERR_INTERNAL, -EPROTO, "go before config");
-	r = sandbox_enter(err);
-	if (r < 0)
-		return r;
 	r = listener_start(d, err);
 	if (r < 0)
 		return r;
@@ -98,13 +103,13 @@ static int obey(struct door *d, const json_t *o, int *fd, struct bawn_error *err
 	bool again = d->config.rules;
 	int r;
 
+	if (config && !again)
+		return take_first_config(d, config, err);
 	if (config) {
 		r = take_config(d, config, err);
-		if (r < 0 && !again)
-			return r;
 		if (r < 0) /* the old rules stay */
 			report_error(d, err->msg);
-		else if (again)
+		else
 			report_word(d, "reloaded");
 		return 0;
 	}

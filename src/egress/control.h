@@ -99,5 +99,7 @@ struct bawn_egress_event {
 };
 /* The next event without blocking; NOTHING if there is none now. */
 int bawn_egress_next(struct bawn_egress *e, struct bawn_egress_event *ret, struct bawn_error *err);
+/* It has nothing more to say: free need not wait for its end as long then. */
+void bawn_egress_kill(struct bawn_egress *e);
 /* Stop it and reap it. Never fails. */
 struct bawn_egress *bawn_egress_free(struct bawn_egress *e);

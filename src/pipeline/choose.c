@@ -178,15 +178,22 @@ int bawn_choose_among(const struct bawn_backend *(*at)(size_t), const struct baw
 const struct bawn_backend *bawn_choose_guess(const struct bawn_policy_source *src)
 {
 	static const char *const telling[] = {
-		"backend", "level", "isolation", "prefer", "enforcement.docker.image"};
-	const struct bawn_backend *be;
+		"level", "isolation", "prefer", "enforcement.docker.image"};
+	const struct bawn_backend *be = NULL;
+	const char *named = NULL;
 	size_t i = 0;
 
-	for (size_t k = 0; k < src->n_settings; k++)
+	for (size_t k = 0; k < src->n_settings; k++) {
+		if (!strcmp(src->settings[k].key, "backend"))
+			named = src->settings[k].text;
 		for (size_t t = 0; t < sizeof(telling) / sizeof(telling[0]); t++)
 			if (!strcmp(src->settings[k].key, telling[t]))
 				return NULL;
-	while ((be = bawn_backend_at(i)) && (be->level != BAWN_LEVEL_PROCESS || be->foreign))
+	}
+	if (named)
+		be = bawn_backend_find(named);
+	while (!named && (be = bawn_backend_at(i)) &&
+		(be->level != BAWN_LEVEL_PROCESS || be->foreign))
 		i++;
 	return be && be->begin ? be : NULL;
 }

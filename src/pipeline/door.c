@@ -213,6 +213,7 @@ void bawn_door_end(struct bawn_door *d, struct bawn_network *ret, struct bawn_ou
 		else if (ev.kind == BAWN_EV_NONE)
 			(void)poll(&p, 1, (int)(stop - bawn_now_ms()) + 1);
 	}
+	bawn_egress_kill(d->e);
 	*ret = d->seen;
 	ret->door = true;
 }

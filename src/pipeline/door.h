@@ -28,6 +28,7 @@ int bawn_door_hand(struct bawn_door *d, struct bawn_instance *in, struct bawn_er
 /* Its events, for the supervisor: every decision goes into the log, denials into the outcome. */
 const struct bawn_watch *bawn_door_watch(
 	struct bawn_door *d, struct bawn_audit *audit, const struct bawn_result *r);
-/* The run has ended: the figures, and the denials that it had left to tell. */
+/* The run has ended: the figures, and the denials that it had left to tell. The door ends now; free
+ * waits for it. */
 void bawn_door_end(struct bawn_door *d, struct bawn_network *ret, struct bawn_outcome *outcome);
 struct bawn_door *bawn_door_free(struct bawn_door *d);

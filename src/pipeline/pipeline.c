@@ -137,7 +137,6 @@ static void note_network(struct bawn_run *x)
 	if (!x->door)
 		return;
 	bawn_door_end(x->door, n, &x->r->outcome);
-	x->door = bawn_door_free(x->door);
 	if (n->lost)
 		bawn_run_note(x->r,
 			"the egress proxy died during the run; from then on the command had no network");

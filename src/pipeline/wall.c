@@ -93,18 +93,17 @@ static int need_descriptors(const struct bawn_plan *plan, struct bawn_error *err
 static int put_up(struct bawn_run *x, const struct bawn_backend *be)
 {
 	struct bawn_result *r = x->r;
-	int e = 0;
+	int e = bawn_stdio_open(&x->stdio, r->plan, x->in->stdin_fd, &r->error);
 
-	/* the door starts while the wall goes up */
-	if (r->plan->egress && !x->door)
-		e = bawn_door_open(x->a, r->plan->egress, NULL, 0, &x->door, &r->error);
-	if (e >= 0)
-		e = bawn_stdio_open(&x->stdio, r->plan, x->in->stdin_fd, &r->error);
 	if (e >= 0)
 		e = bawn_instance_new(be, r->plan, x->stdio.child, &x->instance, &r->error);
 	bawn_stdio_close_child(&x->stdio);
+	/* the wall goes up meanwhile; nothing of it waits for the door, which takes longest */
+	if (e >= 0 && r->plan->egress && !x->door)
+		e = bawn_door_open(x->a, r->plan->egress, NULL, 0, &x->door, &r->error);
+	if (e >= 0)
+		e = bawn_instance_limit(x->instance, &r->error);
 	if (e >= 0) {
-		/* the wall goes up meanwhile */
 		bawn_plan_digest(r->plan, x->r->plan_sha256);
 		bawn_run_hear(x);
 		e = need_descriptors(r->plan, &r->error);

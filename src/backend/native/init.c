@@ -21,6 +21,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/sched.h"
 #include "base/sys.h"
 
 static void tell(const struct init_state *s, const struct bawn_init_msg *msg)
@@ -75,6 +76,8 @@ static int command_main(void *arg)
 		/* what it would guard is guarded outside where another kernel has no such thing */
 		r = s->listener < 0 && p->tier != BAWN_TIER_FAR ? s->listener : 0;
 	}
+	if (s->here)
+		(void)sched_setaffinity(0, sizeof(s->cpus), &s->cpus);
 	/* init goes on when we execute, but need not push us aside for that */
 	s->elsewhere = bawn_sched_elsewhere(s->self, &s->cpus);
 	s->dismissed = !await_word();
@@ -166,11 +169,13 @@ static int start_command(struct init_state *s)
 	if (r == 0)
 		r = prepare_exes(s);
 	if (r == 0) {
+		/* we sleep until it is told to go, and the host process has the other processor */
+		s->here = bawn_sched_here(&s->cpus);
 		s->pid = clone(command_main, stack + sizeof(stack),
 			CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, s);
 		r = s->pid < 0 ? -errno : -s->exec_errno;
 	}
-	if (s->elsewhere)
+	if (s->here || s->elsewhere)
 		(void)sched_setaffinity(0, sizeof(s->cpus), &s->cpus);
 	if (s->pid > 0 ? s->dismissed : !await_word())
 		_exit(1);
@@ -243,7 +248,7 @@ static int look(struct init_state *s)
 static void tell_exit(struct init_state *s, int status)
 {
 	struct bawn_init_msg msg = {
-		.kind = BAWN_EV_EXITED, .status = status, .cpu = sched_getcpu()};
+		.kind = BAWN_EV_EXITED, .status = status, .cpu = bawn_sched_cpu()};
 	siginfo_t left = {0};
 
 	/* who could not fork any more has left the others behind, and that is why it ended */

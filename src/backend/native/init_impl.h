@@ -28,7 +28,8 @@ struct init_state {
 	int listener;
 	int exec_errno;
 	bool dismissed; /* the word was not to start */
-	bool elsewhere; /* we were kept off the command's processor: `cpus` undoes it */
+	bool here;      /* the command began where we were, … */
+	bool elsewhere; /* … or we were kept off its processor: `cpus` undoes it */
 	cpu_set_t cpus;
 	pid_t pid;
 	const char **sh_argv;

@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 
 #include "base/io.h"
+#include "base/sched.h"
 #include "base/sys.h"
 
 #define CLEAR_MS   10000

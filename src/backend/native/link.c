@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/sched.h"
 #include "base/sys.h"
 
 /* What init has left to do when it says so takes half as long. */
@@ -155,7 +156,7 @@ int bawn_link_await(struct bawn_link *l, int timeout_ms, struct bawn_error *err)
 		/* it ended without reading all that we sent: its last words come after that */
 		if (len == -ECONNRESET)
 			len = bawn_receive_fds(l->sock, &msg, sizeof(msg), 0, &got);
-		soon = msg.kind == BAWN_INIT_SOON && msg.cpu != sched_getcpu();
+		soon = msg.kind == BAWN_INIT_SOON && bawn_sched_waits(msg.cpu);
 	} while (len == sizeof(msg) && !got.n &&
 		 (msg.kind == BAWN_INIT_SOON || msg.kind == BAWN_INIT_PROGRESS));
 	if (len <= 0 && len != -EPROTO)
@@ -206,7 +207,7 @@ void bawn_link_watch_death(struct bawn_link *l)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.fd = l->pidfd};
 	struct pollfd pfd = {.fd = l->pidfd, .events = POLLIN};
-	int64_t left = l->cpu == sched_getcpu() ? 0 : DEATH_US;
+	int64_t left = bawn_sched_waits(l->cpu) ? DEATH_US : 0;
 	int fd = l->in->event_fd;
 
 	if (!l->cgroup)

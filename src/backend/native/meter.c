@@ -198,6 +198,16 @@ static uint64_t user_threads(void)
 	return n;
 }
 
+static uint64_t others;
+static bool others_counted;
+
+void bawn_meter_count_others(void)
+{
+	/* root may have any number of them */
+	others = geteuid() == 0 ? 0 : user_threads();
+	others_counted = true;
+}
+
 /* Keep as many processors as the limit needs, of those we may use. */
 static int narrow_affinity(uint64_t cpus_milli)
 {
@@ -226,8 +236,8 @@ static int rlimit_processes(const struct bawn_plan *plan)
 	/* not counted for root; of another's the count would be that of the whole host */
 	if (plan->tier == BAWN_TIER_CHROOT)
 		return 0;
-	uint64_t others = plan->tier == BAWN_TIER_LANDLOCK ? user_threads() : 0;
-
+	if (plan->tier == BAWN_TIER_LANDLOCK && !others_counted)
+		bawn_meter_count_others();
 	/* Some more: our own processes, and the one too many by which the meter sees that it was
 	 * hit. */
 	return lower_rlimit(RLIMIT_NPROC, plan->limits.processes + others + 8);

@@ -24,6 +24,9 @@ struct bawn_meter *bawn_meter_new(const struct bawn_plan *plan, uint32_t todo, b
  * (counts per user namespace), DATA as a backstop for memory when no cgroup does it, MEMLOCK … 0 or
  * negative errno. */
 int bawn_meter_rlimits(const struct bawn_plan *plan, uint32_t todo);
+/* Where there is no user namespace NPROC counts all of this user's threads. Look how many there are
+ * while there is time; else the rlimits do it. */
+void bawn_meter_count_others(void);
 /* Look once. Returns the control that was hit, or 0; *ret_next_ms is when to look again (adaptive:
  * soon when little is left). Also throttles the cpu (SIGSTOP/SIGCONT) when LIMIT_CPU is in `todo`.
  */

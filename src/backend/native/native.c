@@ -27,6 +27,7 @@
 #include "backend/native/seccomp.h"
 #include "backend/native/wall.h"
 #include "base/cleanup.h"
+#include "base/sched.h"
 #include "base/sys.h"
 
 #define NETWORK_MS 1 /* more than twice of what it takes to make one */
@@ -38,6 +39,8 @@ struct native {
 	struct bawn_link link;
 	struct bawn_scratch scratch;
 	bool groups_follow; /* init enters them when they are made; else it is born there */
+	bool limited;       /* they are made, as far as there are any */
+	uint32_t by_cgroup; /* limits that they hold, where it was born there */
 };
 
 static struct native *native_of(struct bawn_instance *in)
@@ -170,6 +173,7 @@ static int native_begin(struct bawn_instance *in, struct bawn_error *err)
 	/* without a pid namespace that dies with its init, init must do the killing */
 	n->link.by_order = in->be->tier == BAWN_TIER_LANDLOCK;
 	n->groups_follow = bawn_cgroup_may_follow();
+	bawn_sched_look();
 	return n->groups_follow ? make_init(n, NULL, err) : 0;
 }
 
@@ -207,18 +211,24 @@ static int hand_over(const struct native *n, const int stdio[3], const struct ba
  * processors both want this one. The network is needed sooner. On a busy machine it may not come to
  * run for a while, and then there is no point in waiting.
  */
-static int make_groups(struct native *n, uint32_t by_cgroup, struct bawn_error *err)
+static int native_limit(struct bawn_instance *in, struct bawn_error *err)
 {
+	struct native *n = native_of(in);
+	uint32_t by_cgroup = n->by_cgroup;
 	int r = 0;
 
-	if (n->groups_follow && n->plan->tier != BAWN_TIER_LANDLOCK && geteuid() == 0)
+	if (n->limited)
+		return 0;
+	n->limited = true;
+	if (n->groups_follow && n->plan->tier != BAWN_TIER_LANDLOCK && geteuid() == 0 &&
+		!bawn_sched_busy())
 		bawn_link_await_word(&n->link, NETWORK_MS);
 	if (n->groups_follow)
 		r = bawn_cgroup_new(n->plan, &n->link.cgroup, &by_cgroup, err);
 	if (r < 0)
 		return r;
 	describe(n, by_cgroup);
-	n->in.by_cgroup = by_cgroup;
+	in->by_cgroup = by_cgroup;
 	r = n->groups_follow ? bawn_cgroup_hand(n->link.cgroup, by_cgroup, n->link.sock) : 0;
 	if (r == 0 || is_gone(r))
 		return 0;
@@ -309,16 +319,17 @@ static int native_prepare(struct bawn_instance *in, const struct bawn_plan *plan
 	r = make_parts(n, &init, err);
 	if (r == 0 && !n->groups_follow)
 		r = make_init(n, n->link.cgroup, err);
-	if (r == 0)
-		r = hand_over(n, stdio, &init, err);
-	return r < 0 ? r : make_groups(n, init.by_cgroup, err);
+	n->by_cgroup = init.by_cgroup;
+	return r < 0 ? r : hand_over(n, stdio, &init, err);
 }
 
 static int native_await(struct bawn_instance *in, struct bawn_error *err)
 {
 	struct native *n = native_of(in);
-	int r = bawn_link_watch(&n->link, err);
+	int r = native_limit(in, err);
 
+	if (r == 0)
+		r = bawn_link_watch(&n->link, err);
 	if (r < 0)
 		return r;
 	r = bawn_link_await(&n->link, BAWN_SETUP_MS, err);
@@ -372,8 +383,9 @@ static void native_destroy(struct bawn_instance *in)
 #define NATIVE                                                                                    \
 	.abi = BAWN_BACKEND_ABI, .level = BAWN_LEVEL_PROCESS,                                     \
 	.instance_size = sizeof(struct native), .begin = native_begin, .prepare = native_prepare, \
-	.await = native_await, .start = native_start, .event = native_event,                      \
-	.signal = native_signal, .usage = native_usage, .destroy = native_destroy
+	.limit = native_limit, .await = native_await, .start = native_start,                      \
+	.event = native_event, .signal = native_signal, .usage = native_usage,                    \
+	.destroy = native_destroy
 
 const struct bawn_backend bawn_backend_native = {
 	NATIVE,

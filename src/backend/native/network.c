@@ -3,7 +3,8 @@
  * The network of the sandbox: a namespace with a loopback of its own and nothing else, listeners in
  * it for whoever serves the command from outside, and a redirect to them. Helpers that share our
  * memory and descriptors make it while we mount: one the namespace, before the plan is known, the
- * other what the plan wants in it.
+ * other what the plan wants in it. Where no processor is free for them we make it ourselves: each
+ * would have to wait for its turn, and we for both.
  */
 #include <errno.h>
 #include <limits.h>
@@ -26,6 +27,7 @@
 #include "backend/native/redirect.h"
 #include "backend/native/wall.h"
 #include "base/cleanup.h"
+#include "base/sched.h"
 #include "base/sys.h"
 
 #define BACKLOG 1024
@@ -243,6 +245,8 @@ int bawn_wall_network_begin(int sock, struct bawn_error *err)
 
 	forget(NULL);
 	net.sock = sock;
+	if (bawn_sched_busy())
+		return 0;
 	net.plan_fd = eventfd(0, EFD_CLOEXEC);
 	if (net.plan_fd < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make an eventfd: %m");
@@ -260,6 +264,13 @@ int bawn_wall_network_fill(const struct bawn_plan *plan, struct bawn_error *err)
 	int begun;
 
 	net.egress = plan->egress;
+	if (!net.maker) {
+		net.error = -make_network();
+		if (!net.error && net.egress)
+			net.error = -make_listeners();
+		say_made(2);
+		return 0;
+	}
 	/* the plan was taken before it was seen, or it has not come to run at all: then to where
 	 * the host process is, which mostly waits now */
 	begun = __atomic_load_n(&net.begun, __ATOMIC_ACQUIRE);

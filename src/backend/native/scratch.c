@@ -175,7 +175,8 @@ int bawn_keeper_start(const char *path, const char *const *clean, struct bawn_sc
 		keep(path, clean, fds[0]);
 	}
 	(void)close(fds[0]);
-	*ret = (struct bawn_scratch){.pipe = fds[1], .keeper = pid, .path = path};
+	*ret = (struct bawn_scratch){
+		.pipe = fds[1], .keeper = pid, .path = path, .alone = path && !clean};
 	/* the keeper stands before there is anything to keep */
 	if (pid < 0 || (path && mkdir(path, 0700) < 0)) {
 		int r = bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make '%s': %m",
@@ -213,6 +214,11 @@ void bawn_scratch_done(struct bawn_scratch *s)
 
 	if (s->pipe < 0)
 		return;
+	/* it mostly sleeps, and would have to begin; what we cannot remove it tries for a while */
+	if (s->alone && s->keeper > 0 && remove_tree(s->path)) {
+		(void)kill(s->keeper, SIGKILL);
+		s->path = NULL;
+	}
 	(void)close(s->pipe);
 	while (s->keeper > 0 && waitpid(s->keeper, &status, 0) < 0 && errno == EINTR)
 		;

@@ -3,8 +3,8 @@
 
 /*
  * The private temporary directory of the Landlock tier, where no mount can make one. Made by the
- * host process under the plan's name, 0700. A keeper (a child in its own session that does nothing
- * else) removes it when the run ends or the host process is killed.
+ * host process under the plan's name, 0700, and removed by it. A keeper (a child in its own session
+ * that does nothing else) removes it if the host process is killed.
  */
 
 #include <stdint.h>
@@ -17,7 +17,8 @@
 struct bawn_scratch {
 	int pipe; /* the keeper acts when this is closed */
 	pid_t keeper;
-	const char *path; /* the caller's: if the keeper was killed, the host process removes it */
+	const char *path; /* the caller's */
+	bool alone;       /* the keeper has nothing to do but to remove it */
 };
 
 #define BAWN_SCRATCH_NONE ((struct bawn_scratch){.pipe = -1})

@@ -21,6 +21,7 @@
 #include "backend/native/seccomp.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/sched.h"
 #include "base/sys.h"
 
 static bool follows_parent(const struct init_state *s)
@@ -113,12 +114,14 @@ static int step_groups(struct init_state *s, struct bawn_error *err)
 	return bawn_wall_no_groups(err);
 }
 
-/* The host process wakes up while the filter is compiled. */
+/* The host process wakes up while the filter is compiled; not where it would push us aside. */
 static int step_soon(struct init_state *s, struct bawn_error *err)
 {
-	struct bawn_init_msg msg = {.kind = BAWN_INIT_SOON, .cpu = sched_getcpu()};
+	struct bawn_init_msg msg = {.kind = BAWN_INIT_SOON, .cpu = bawn_sched_cpu()};
 
 	(void)err;
+	if (bawn_sched_busy())
+		return 0;
 	(void)send(s->sock, &msg, sizeof(msg), MSG_NOSIGNAL);
 	return 0;
 }
@@ -128,6 +131,15 @@ static int step_network(struct init_state *s, struct bawn_error *err)
 	if (HOLE("netns")) /* nobody else would say so */
 		return step_soon(s, err);
 	return bawn_wall_network_begin(s->sock, err);
+}
+
+/* It takes longer than all the rest where there are many processes. */
+static int step_count(struct init_state *s, struct bawn_error *err)
+{
+	(void)s;
+	(void)err;
+	bawn_meter_count_others();
+	return 0;
 }
 
 static int step_begin(struct init_state *s, struct bawn_error *err)
@@ -366,6 +378,7 @@ static const struct step {
 	{"identity", T(CHROOT), step_groups, BAWN_CTL_PROC | BAWN_CTL_IPC},
 	{"root", OURS, step_begin, 0},
 	{"privilege", OURS, step_bounding, 0},
+	{"limits", T(LANDLOCK), step_count, 0},
 	{"plan", HERE, step_plan, 0}, /* what stands above is the same for all */
 	{"network", OURS, step_fill, 0},
 	{"root", OURS, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK},

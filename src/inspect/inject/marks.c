@@ -7,29 +7,8 @@
 #include "inspect/inject/marks.h"
 
 #ifdef __SSE2__
+#include <cpuid.h>
 #include <immintrin.h>
-#if __has_include(<sys/platform/x86.h>)
-#include <sys/platform/x86.h>
-#endif
-#endif
-
-/* The C library knows already. The compiler's own way would ask the processor again before main(),
- * in every start of the program, and in a virtual machine each such question is slow. */
-#ifdef CPU_FEATURE_ACTIVE
-#define HAS_AVX2() \
-	(CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(BMI1) && CPU_FEATURE_ACTIVE(BMI2))
-#define HAS_AVX512()                                                          \
-	(CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512BW) &&       \
-		CPU_FEATURE_ACTIVE(AVX512VL) && CPU_FEATURE_ACTIVE(POPCNT) && \
-		CPU_FEATURE_ACTIVE(AVX512_VBMI) && CPU_FEATURE_ACTIVE(AVX512_VBMI2))
-#else
-#define HAS_AVX2()                                                          \
-	(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && \
-		__builtin_cpu_supports("bmi2"))
-#define HAS_AVX512()                                                                      \
-	(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&       \
-		__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("popcnt") && \
-		__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2"))
 #endif
 
 const unsigned char inject_kind[256] = {
@@ -605,13 +584,49 @@ INJECT_AVX512 static void look_first3(struct inject_marks *m)
 
 enum inject_machine inject_machine_most = INJECT_HAS_AVX512;
 
+#ifdef INJECT_AVX2
+#define STATE_AVX    0x06u /* registers that the kernel keeps for everybody */
+#define STATE_AVX512 0xe6u
+
+/*
+ * Three questions, when there is something to look at: the C library may not have asked
+ * (base/start.c), and the compiler's own way would ask before main(), in every start of the
+ * program. In a virtual machine each one is slow.
+ */
+static enum inject_machine ask_machine(void)
+{
+	const unsigned avx2 = bit_AVX2 | bit_BMI | bit_BMI2;
+	const unsigned avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512VL;
+	const unsigned vbmi = bit_AVX512VBMI | bit_AVX512VBMI2;
+	unsigned a, b, c, d, state, high;
+	bool counts;
+
+	if (__get_cpuid_max(0, NULL) < 7)
+		return INJECT_ANY;
+	__cpuid(1, a, b, c, d);
+	if (!(c & bit_OSXSAVE))
+		return INJECT_ANY;
+	counts = c & bit_POPCNT;
+	__asm__("xgetbv" : "=a"(state), "=d"(high) : "c"(0));
+	__cpuid_count(7, 0, a, b, c, d);
+	if ((state & STATE_AVX) != STATE_AVX || (b & avx2) != avx2)
+		return INJECT_ANY;
+	return (state & STATE_AVX512) == STATE_AVX512 && counts && (b & avx512) == avx512 &&
+			       (c & vbmi) == vbmi
+		       ? INJECT_HAS_AVX512
+		       : INJECT_HAS_AVX2;
+}
+#endif
+
 enum inject_machine inject_marks_machine(void)
 {
-	enum inject_machine has = INJECT_ANY;
-
+	static enum inject_machine has = INJECT_ANY;
 #ifdef INJECT_AVX2
-	if (HAS_AVX2())
-		has = HAS_AVX512() ? INJECT_HAS_AVX512 : INJECT_HAS_AVX2;
+	static bool asked;
+
+	if (!asked)
+		has = ask_machine();
+	asked = true;
 #endif
 	return has < inject_machine_most ? has : inject_machine_most;
 }

@@ -291,11 +291,11 @@ static void check_words(const struct bawn_backend *be)
 	ASSERT_STREQ(name, be->name);
 }
 
-/* Before the policy is read: what it mostly is, unless an option says which. */
+/* Before the policy is read: what it mostly is, unless an option tells. */
 TEST(guess_is_the_usual_one_unless_an_option_tells)
 {
 	static const char *const telling[] = {
-		"backend", "level", "isolation", "prefer", "enforcement.docker.image"};
+		"level", "isolation", "prefer", "enforcement.docker.image"};
 	struct bawn_setting s[2] = {{.key = "limits.memory", .text = "1G"}};
 	struct bawn_policy_source src = {.settings = s, .n_settings = 1};
 	struct bawn_policy p =
@@ -309,6 +309,25 @@ TEST(guess_is_the_usual_one_unless_an_option_tells)
 		s[1].key = telling[i];
 		ASSERT_TRUE(!bawn_choose_guess(&src));
 	}
+}
+
+/* One that an option names can begin at once, if it is one that begins. */
+TEST(guess_is_the_one_that_an_option_names)
+{
+	struct bawn_setting s[2] = {{.key = "backend", .text = "landlock"}};
+	struct bawn_policy_source src = {.settings = s, .n_settings = 1};
+
+	ASSERT_TRUE(bawn_choose_guess(&src) == bawn_backend_find("landlock"));
+	s[0].text = "native,landlock";
+	ASSERT_TRUE(!bawn_choose_guess(&src));
+	s[0].text = "docker";
+	ASSERT_TRUE(!bawn_choose_guess(&src));
+	s[0].text = "auto";
+	ASSERT_TRUE(!bawn_choose_guess(&src));
+	s[0].text = "landlock";
+	s[1] = (struct bawn_setting){.key = "level", .text = "vm"};
+	src.n_settings = 2;
+	ASSERT_TRUE(!bawn_choose_guess(&src));
 }
 
 /* One with a flaw stands behind the others of its level, and before those of the next. */
