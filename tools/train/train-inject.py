@@ -402,11 +402,11 @@ def leave_one_out(s):
 # Kinds of our own texts that are of one theme are left out together, so that none is judged by its like.
 THEMES = {
     "tool": "tool-manual tool-poisoning tool-need smuggle-parameter tool-poison tool-duty tool-wants tool-others tool-asks", "image": "picture-trick image-link riddle", "memory": "profile-notes memory memory-write persist slow-burn",
-    "rules": "rules-file backdoor-rule rule-planted habit-planted habit-config plant-habit", "aside": "new-words override set-aside new-task before-you-continue task-switch put-differently",
-    "authority": "legal-voice fake-authority identity authority consent-claimed important-user", "turns": "done-then forged-turn turns", "error": "status-trick false-frame fake-error plain-threat",
-    "verdict": "recommend-this set-answer falsify verdict-job answer-only small-print", "data": "data-rows log-csv data-talk data-field log-line cell-text json-words",
+    "rules": "rules-file backdoor-rule rule-planted habit-planted habit-config plant-habit", "aside": "new-words override set-aside new-task before-you-continue task-switch put-differently plain-override",
+    "authority": "legal-voice fake-authority identity authority consent-claimed important-user", "turns": "done-then forged-turn turns next-task", "error": "status-trick false-frame fake-error plain-threat",
+    "verdict": "recommend-this set-answer falsify verdict-job answer-only small-print words-in-mouth", "data": "data-rows log-csv data-talk data-field log-line cell-text json-words",
     "language": "sprachen translated more-languages tongues other-language tongues-two", "repo": "code-remarks issue-steps package-meta repo-talk code-words old-news", "mail": "invite-lines mail-calendar invite-mail quiet-ticket",
-    "web": "shop-lines web-page page-talk web web-trap", "secrecy": "secrecy hide-it hidden-step quiet-change", "leak": "exfil prompt-leak", "persona": "let-us-play persona",
+    "web": "shop-lines web-page page-talk web web-trap", "secrecy": "secrecy hide-it hidden-step quiet-change", "leak": "exfil prompt-leak tell-secret", "persona": "let-us-play persona freed",
     "orders": "change-details open-doors tidy-away money-moves tool-order goal plain-order plain-words", "soft": "plain-favour moral-appeal polite softly custom indirect-policy bureau chatty side-wish gentle", "called": "reader-address job-addressed called reader-robots"}
 FOLDS = 8
 
