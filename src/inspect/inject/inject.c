@@ -364,10 +364,10 @@ static bool outright(const struct inject_sentence *s)
 	uint64_t spurned = BIT(LEX_NEG) | BIT(LEX_USER3) | BIT(LEX_TASK);
 	uint64_t said = BIT(LEX_READER) | BIT(LEX_PROMPT) | BIT(LEX_NEWTASK) | BIT(LEX_MODE) |
 			BIT(LEX_SECRECY);
-	uint64_t dropped = BIT(LEX_INSTR) | BIT(LEX_PRIOR) |
-			   (s->command ? BIT(LEX_TASK) | BIT(LEX_YOU) : 0);
+	bool drops = c & BIT(LEX_OVERRIDE) && (s->command || c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR)));
+	bool asks = s->command && c & BIT(LEX_SECRET) && c & (BIT(LEX_REVEAL) | BIT(LEX_TELL));
 
-	return c & said || (c & BIT(LEX_OVERRIDE) && c & dropped) || (c & spurned) == spurned;
+	return c & said || drops || asks || (c & spurned) == spurned;
 }
 
 /* Most sentences are no order to anybody: find those that may be, before anything costs time. */
