@@ -365,7 +365,8 @@ static bool outright(const struct inject_sentence *s)
 	uint64_t said = BIT(LEX_READER) | BIT(LEX_PROMPT) | BIT(LEX_NEWTASK) | BIT(LEX_MODE) |
 			BIT(LEX_SECRECY);
 	bool drops = c & BIT(LEX_OVERRIDE) && (s->command || c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR)));
-	bool asks = s->command && c & BIT(LEX_SECRET) && c & (BIT(LEX_REVEAL) | BIT(LEX_TELL));
+	bool asks = s->command && c & (BIT(LEX_SECRET) | BIT(LEX_VERDICT)) &&
+		    c & (BIT(LEX_REVEAL) | BIT(LEX_TELL) | BIT(LEX_TASK));
 
 	return c & said || drops || asks || (c & spurned) == spurned;
 }
