@@ -65,7 +65,7 @@ STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
 AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules", "skill-file", "cursor-rules")  # kinds of our own harmless texts that stand in files for agents
-BUDGET = {"file": 0.004, "natural": 0.009, "agent_doc": 0.0135, "security_doc": 0.045}
+BUDGET = {"file": 0.009, "natural": 0.009, "agent_doc": 0.0135, "security_doc": 0.045}
 
 
 def prior(names):
