@@ -37,6 +37,7 @@ HELD = -1e3  # the score of what is not scored
 ABOUT_AGAINST = 4.0  # how much a sentence of our own texts about attacks counts
 AGENT_AGAINST = 3.0  # a sentence of a real file for agents: they are few, too
 OWN_AGAINST = 8.0  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
+IN_FILES = 2  # real files that a line of our own is put into
 PRIOR = 0.7  # how much of what is expected beforehand is believed
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
 CLASS_PRIOR = {
@@ -64,7 +65,7 @@ STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
 AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules", "skill-file", "cursor-rules")  # kinds of our own harmless texts that stand in files for agents
-BUDGET = {"file": 0.004, "natural": 0.009, "agent_doc": 0.0135, "security_doc": 0.045}
+BUDGET = {"file": 0.009, "natural": 0.009, "agent_doc": 0.0135, "security_doc": 0.045}
 
 
 def prior(names):
@@ -191,7 +192,7 @@ def read_own(path, source="own"):
             name, c = plain[(i * 5 + k * 3) % len(plain)] if kind not in AGENT_DOCS else carriers[-1]
             if kind in AGENT_DOCS and k:
                 break
-            yield make(0, kind, "agent_doc" if kind in AGENT_DOCS else "natural", c.replace("@@", x))
+            yield planted(make(0, kind, "agent_doc" if kind in AGENT_DOCS else "natural", c.replace("@@", x)), x)
     for i in range(0, len(docs), 2):
         yield make(0, "agent-doc", "agent_doc", "# Instructions\n\n" + "\n".join("- " + x for x in docs[i:i + 8]))
     for name, c in carriers:
@@ -203,7 +204,32 @@ def read_grammar(path, own):
     carriers = re.findall(r"^\[carrier [a-z-]+\]\n(.*?)\n(?=\[carrier|\Z)", open(own, encoding="utf-8").read() + "\n", re.S | re.M)
     for n, (label, kind, tier, text, payload) in enumerate(Grammar(path).texts([c.strip("\n") for c in carriers])):
         d = {"id": f"gen-{n}", "source": "gen:" + kind, "label": label, "text": text, "tier": tier, "primary": True}
-        yield planted(d, payload) if label else d
+        yield planted(d, payload) if label or tier == "natural" else d
+
+
+def line_of(d):
+    """What was planted, if anything was and is one line."""
+    a, b = d.get("planted", (0, 0))
+    line = d["text"].encode("utf-8", "surrogatepass")[a:b].decode("utf-8", "surrogatepass")
+    return line if 0 < len(line) < 2000 and "\n" not in line else None
+
+
+def in_files(docs, hosts):
+    """Each line of our own, harmful or not, once more in the midst of a real file: what stands around it is to tell nothing."""
+    frames = ("%s", "%s", "<!-- %s -->", "> **Note:** %s", "# %s", "// %s", "- %s", '  "description": "%s",')
+    seen, n = set(), 0
+    for d in docs:
+        line = line_of(d)
+        if not line or line in seen or d["tier"] not in ("own", "natural") or not d["source"].startswith(("own:", "gen:")):
+            continue
+        seen.add(line)
+        for k in range(IN_FILES if d["source"].startswith("own:") else 1):
+            rows = hosts[(len(seen) * 61 + k * 4099) % len(hosts)]["text"].split("\n")
+            at = len(rows) * (1 + (len(seen) + k) % 5) // 6
+            first = max(0, at - 30)
+            text = "\n".join(rows[first:at] + [frames[(len(seen) + 3 * k) % len(frames)] % line] + rows[at:at + 30])
+            n += 1
+            yield planted({"id": f"in-{n}", "source": d["source"], "label": d["label"], "text": text, "tier": d["tier"], "primary": True}, line)
 
 
 def read_ordinary(path, folder):
@@ -274,6 +300,7 @@ class Set:
         self.against = np.array([against(d) for d in docs])[self.doc]
         self.bulk = np.array([group(d) == "ordinary" for d in docs])[self.doc]
         self.inside = np.array(inside)  # of what was planted, where that is known
+        self.against[~self.inside] = 0.0  # what stands around a harmless line of our own is taught elsewhere
         self.weight = np.array([TRAIN_WEIGHT.get(d["tier"], 0.0) for d in docs])
         self.given = (np.maximum(self.base, 0.0) - TALK * self.talk).astype(np.float32)  # what score.c adds to the model
 
@@ -402,11 +429,11 @@ def leave_one_out(s):
 # Kinds of our own texts that are of one theme are left out together, so that none is judged by its like.
 THEMES = {
     "tool": "tool-manual tool-poisoning tool-need smuggle-parameter tool-poison tool-duty tool-wants tool-others tool-asks", "image": "picture-trick image-link riddle", "memory": "profile-notes memory memory-write persist slow-burn",
-    "rules": "rules-file backdoor-rule rule-planted habit-planted habit-config plant-habit", "aside": "new-words override set-aside new-task before-you-continue task-switch put-differently",
-    "authority": "legal-voice fake-authority identity authority consent-claimed important-user", "turns": "done-then forged-turn turns", "error": "status-trick false-frame fake-error plain-threat",
-    "verdict": "recommend-this set-answer falsify verdict-job answer-only small-print", "data": "data-rows log-csv data-talk data-field log-line cell-text json-words",
+    "rules": "rules-file backdoor-rule rule-planted habit-planted habit-config plant-habit", "aside": "new-words override set-aside new-task before-you-continue task-switch put-differently plain-override",
+    "authority": "legal-voice fake-authority identity authority consent-claimed important-user", "turns": "done-then forged-turn turns next-task", "error": "status-trick false-frame fake-error plain-threat",
+    "verdict": "recommend-this set-answer falsify verdict-job answer-only small-print words-in-mouth", "data": "data-rows log-csv data-talk data-field log-line cell-text json-words",
     "language": "sprachen translated more-languages tongues other-language tongues-two", "repo": "code-remarks issue-steps package-meta repo-talk code-words old-news", "mail": "invite-lines mail-calendar invite-mail quiet-ticket",
-    "web": "shop-lines web-page page-talk web web-trap", "secrecy": "secrecy hide-it hidden-step quiet-change", "leak": "exfil prompt-leak", "persona": "let-us-play persona",
+    "web": "shop-lines web-page page-talk web web-trap", "secrecy": "secrecy hide-it hidden-step quiet-change", "leak": "exfil prompt-leak tell-secret", "persona": "let-us-play persona freed",
     "orders": "change-details open-doors tidy-away money-moves tool-order goal plain-order plain-words", "soft": "plain-favour moral-appeal polite softly custom indirect-policy bureau chatty side-wish gentle", "called": "reader-address job-addressed called reader-robots"}
 FOLDS = 8
 
@@ -584,7 +611,8 @@ def main():
     docs = list(read_data(z.data)) + list(read_more(pathlib.Path(z.data).parent)) + (list(read_own(z.own)) if z.own else [])
     docs += list(read_grammar(z.grammar, z.own)) if z.grammar else []
     docs += list(read_own(z.held, "held")) if z.held else []
-    docs += list(read_ordinary(*z.ordinary)) if z.ordinary else []
+    hosts = list(read_ordinary(*z.ordinary)) if z.ordinary else []
+    docs += (list(in_files(docs, hosts)) if hosts else []) + hosts
     s = Set(docs, z.features, read_names(z.shapes, z.lexicon))
     print("rules alone (1, 4):")
     table(docs, s.best(s.base), [1.0, 4.0], sys.stdout)

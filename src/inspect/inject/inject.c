@@ -6,7 +6,7 @@
  * like an order. Blocks that were encoded are looked at like the text itself, one level after the
  * other.
  */
-#include "inspect/inject/inject.h"
+#include "inspect/inject/classes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -414,13 +414,21 @@ static bool calls(const struct inject_sentence *s)
 	return s->command && s->classes >> LEX_EXEC & 1 && s->classes >> LEX_IDENT & 1;
 }
 
-/* Who reads is spoken to, or the user is not to be served: few say that, and it takes few words. */
+/*
+ * Who reads is spoken to, told to drop what it was told, asked for it or to keep quiet, or the user
+ * is not to be served: few say that, and it takes few words.
+ */
 static bool outright(const struct inject_sentence *s)
 {
-	uint64_t spurned =
-		(uint64_t)1 << LEX_NEG | (uint64_t)1 << LEX_USER3 | (uint64_t)1 << LEX_TASK;
+	uint64_t c = s->classes;
+	uint64_t spurned = BIT(LEX_NEG) | BIT(LEX_USER3) | BIT(LEX_TASK);
+	uint64_t said = BIT(LEX_READER) | BIT(LEX_PROMPT) | BIT(LEX_NEWTASK) | BIT(LEX_MODE) |
+			BIT(LEX_SECRECY);
+	bool drops = c & BIT(LEX_OVERRIDE) && (s->command || c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR)));
+	bool asks = s->command && c & (BIT(LEX_SECRET) | BIT(LEX_VERDICT)) &&
+		    c & (BIT(LEX_REVEAL) | BIT(LEX_TELL) | BIT(LEX_TASK));
 
-	return s->classes >> LEX_READER & 1 || (s->classes & spurned) == spurned;
+	return c & said || drops || asks || (c & spurned) == spurned;
 }
 
 /* Most sentences are no order to anybody: find those that may be, before anything costs time. */
