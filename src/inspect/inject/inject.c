@@ -6,13 +6,12 @@
  * like an order. Blocks that were encoded are looked at like the text itself, one level after the
  * other.
  */
-#include "inspect/inject/classes.h"
-
 #include <errno.h>
 #include <string.h>
 
 #include "inject-lexicon.h"
 #include "inspect/detectors.h"
+#include "inspect/inject/classes.h"
 #include "inspect/rules.h"
 
 #define MARK_WORDS    3     /* a sentence that short may be a mark that belongs to the next */
