@@ -228,8 +228,9 @@ def in_files(docs, hosts):
             at = len(rows) * (1 + (len(seen) + k) % 5) // 6
             first = max(0, at - 30)
             text = "\n".join(rows[first:at] + [frames[(len(seen) + 3 * k) % len(frames)] % line] + rows[at:at + 30])
-            n += 1
-            yield planted({"id": f"in-{n}", "source": d["source"], "label": d["label"], "text": text, "tier": d["tier"], "primary": True}, line)
+            for t in (text, line)[:1 if d["source"].startswith("gen:") or k else 2]:  # and once by itself
+                n += 1
+                yield planted({"id": f"in-{n}", "source": d["source"], "label": d["label"], "text": t, "tier": d["tier"], "primary": True}, line)
 
 
 def read_ordinary(path, folder):
