@@ -81,19 +81,29 @@ static const char *loaded(
 	return q ? p : NULL;
 }
 
-static int forbid_module(
-	struct code_walk *w, const struct code_event *e, const char *name, size_t n)
+/* A kind of things that the policy may forbid. */
+struct forbidden {
+	const char *what, *rule, *type;
+	bool (*is)(const char *name, size_t n, const char *text);
+};
+
+static const struct forbidden modules = {
+	"module", "code.blocked-module", "blocked_module", is_module};
+static const struct forbidden functions = {
+	"function", "code.blocked-function", "blocked_function", is_function};
+
+/* Reports what of a list a name is. */
+static int forbid(struct code_walk *w, const struct code_event *e, const struct forbidden *f,
+	const struct bawn_items *items, const char *name, size_t n)
 {
-	const struct bawn_policy *p = bawn_scan_policy(w->scan);
 	const size_t span[2] = {e->start, e->end};
 	int r = 0;
 
-	for (size_t i = 0; !r && i < p->code_modules.n; i++)
-		if (is_module(name, n, p->code_modules.v[i].text))
-			r = report(w->scan, w->sub, "code.blocked-module", "blocked_module",
-				bawn_arena_printf(w->a,
-					"module '%s' is forbidden by verify.blocked_modules",
-					p->code_modules.v[i].text),
+	for (size_t i = 0; !r && i < items->n; i++)
+		if (f->is(name, n, items->v[i].text))
+			r = report(w->scan, w->sub, f->rule, f->type,
+				bawn_arena_printf(w->a, "%s '%s' is forbidden by verify.%ss",
+					f->what, items->v[i].text, f->type),
 				span);
 	return r;
 }
@@ -103,7 +113,6 @@ static int event(struct code_walk *w, const struct code_event *e, const char *li
 	const struct bawn_policy *p = bawn_scan_policy(w->scan);
 	const char *name = memchr(line, ' ', len);
 	const char *end = line + len, *module;
-	const size_t span[2] = {e->start, e->end};
 	size_t n, module_len;
 	int r = 0;
 
@@ -113,18 +122,11 @@ static int event(struct code_walk *w, const struct code_event *e, const char *li
 	for (n = 0; name + n < end && name[n] != ' ' && name[n] != '\n'; n++)
 		;
 	if (strncmp(line, "import ", 7) == 0)
-		return forbid_module(w, e, name, n);
+		return forbid(w, e, &modules, &p->code_modules, name, n);
 	module = loaded(w, name, n, end, &module_len);
 	if (module)
-		r = forbid_module(w, e, module, module_len);
-	for (size_t i = 0; !r && i < p->code_functions.n; i++)
-		if (is_function(name, n, p->code_functions.v[i].text))
-			r = report(w->scan, w->sub, "code.blocked-function", "blocked_function",
-				bawn_arena_printf(w->a,
-					"function '%s' is forbidden by verify.blocked_functions",
-					p->code_functions.v[i].text),
-				span);
-	return r;
+		r = forbid(w, e, &modules, &p->code_modules, module, module_len);
+	return r ? r : forbid(w, e, &functions, &p->code_functions, name, n);
 }
 
 int code_forbidden_events(struct code_walk *w)

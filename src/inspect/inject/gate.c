@@ -115,3 +115,26 @@ bool inject_trigger(const struct inject_sentence *s)
 	return s->foreign || (c & BIT(LEX_AUTHORITY) && (s->n_upper || c & BIT(LEX_URGENT))) ||
 	       inject_candidate(s);
 }
+
+/* "Execute: transfer(…)" has nothing else to go by. */
+static bool calls(const struct inject_sentence *s)
+{
+	return s->command && s->classes & BIT(LEX_EXEC) && s->classes & BIT(LEX_IDENT);
+}
+
+/*
+ * Who reads is spoken to, told to drop what it was told, asked for it or to keep quiet, or the user
+ * is not to be served: few say that, and it takes few words.
+ */
+bool inject_outright(const struct inject_sentence *s)
+{
+	uint64_t c = s->classes;
+	uint64_t spurned = BIT(LEX_NEG) | BIT(LEX_USER3) | BIT(LEX_TASK);
+	uint64_t said = BIT(LEX_READER) | BIT(LEX_PROMPT) | BIT(LEX_NEWTASK) | BIT(LEX_MODE) |
+			BIT(LEX_SECRECY);
+	bool drops = c & BIT(LEX_OVERRIDE) && (s->command || c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR)));
+	bool asks = s->command && c & (BIT(LEX_SECRET) | BIT(LEX_VERDICT)) &&
+		    c & (BIT(LEX_REVEAL) | BIT(LEX_TELL) | BIT(LEX_TASK));
+
+	return calls(s) || c & said || drops || asks || (c & spurned) == spurned;
+}

@@ -6,12 +6,13 @@
  * like an order. Blocks that were encoded are looked at like the text itself, one level after the
  * other.
  */
+#include "inspect/inject/inject.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "inject-lexicon.h"
 #include "inspect/detectors.h"
-#include "inspect/inject/classes.h"
 #include "inspect/rules.h"
 
 #define MARK_WORDS    3     /* a sentence that short may be a mark that belongs to the next */
@@ -407,29 +408,6 @@ static int rules(struct run *r)
 	return e || end <= start ? e : rules_over(r, start, end);
 }
 
-/* "Execute: transfer(…)" has nothing else to go by. */
-static bool calls(const struct inject_sentence *s)
-{
-	return s->command && s->classes >> LEX_EXEC & 1 && s->classes >> LEX_IDENT & 1;
-}
-
-/*
- * Who reads is spoken to, told to drop what it was told, asked for it or to keep quiet, or the user
- * is not to be served: few say that, and it takes few words.
- */
-static bool outright(const struct inject_sentence *s)
-{
-	uint64_t c = s->classes;
-	uint64_t spurned = BIT(LEX_NEG) | BIT(LEX_USER3) | BIT(LEX_TASK);
-	uint64_t said = BIT(LEX_READER) | BIT(LEX_PROMPT) | BIT(LEX_NEWTASK) | BIT(LEX_MODE) |
-			BIT(LEX_SECRECY);
-	bool drops = c & BIT(LEX_OVERRIDE) && (s->command || c & (BIT(LEX_INSTR) | BIT(LEX_PRIOR)));
-	bool asks = s->command && c & (BIT(LEX_SECRET) | BIT(LEX_VERDICT)) &&
-		    c & (BIT(LEX_REVEAL) | BIT(LEX_TELL) | BIT(LEX_TASK));
-
-	return c & said || drops || asks || (c & spurned) == spurned;
-}
-
 /* Most sentences are no order to anybody: find those that may be, before anything costs time. */
 static void gate(const struct run *r)
 {
@@ -439,8 +417,8 @@ static void gate(const struct run *r)
 		struct inject_sentence *s = &p->s.v[i];
 
 		s->score = INJECT_UNSCORED;
-		s->open = inject_trigger(s) && (r->visitor->all || s->foreign || calls(s) ||
-						       outright(s) || inject_gate(&p->s, i));
+		s->open = inject_trigger(s) && (r->visitor->all || s->foreign ||
+						       inject_outright(s) || inject_gate(&p->s, i));
 		if (s->open)
 			set_worth(p, i);
 	}

@@ -275,6 +275,8 @@ struct inject_features {
 	size_t n;
 };
 /* Whether it is worth a closer look, by the classes of its words and those of its neighbours. */
+/* Passes the gate in any case. */
+bool inject_outright(const struct inject_sentence *s);
 bool inject_gate(const struct inject_sentences *all, size_t i);
 /* The classes of the sentences next to it. */
 uint64_t inject_near(const struct inject_sentences *all, size_t i);

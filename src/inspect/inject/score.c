@@ -5,11 +5,10 @@
  * suspicious; that point and the one where it becomes malicious were chosen on sources that the
  * weights had not seen, at the false-positive budget and at a tenth of it.
  */
-#include "inject-lexicon.h"
+#include "inspect/inject/classes.h"
 #include "inspect/inject/marks.h"
 #include "inspect/inject/weights.h"
 
-#define BIT(class) ((uint64_t)1 << (class))
 #define DOUBT_MOST -6.0
 #define TALK       6.0 /* what it costs to be among words about attacks */
 #define SAYS       2.5 /* what rules that matched say on top of what the model was given of them … */
