@@ -88,6 +88,7 @@ struct sh_redirs {
 #define SH_LOOP   (1u << 5)
 #define SH_EVER   (1u << 6) /* in a loop that never ends by itself */
 #define SH_BEHIND (1u << 7) /* with & behind it: nobody waits for it */
+#define SH_TIMED  (1u << 8) /* something ends it after a while */
 
 struct sh_command {
 	struct sh_words args;    /* [0] is the program's last path component */

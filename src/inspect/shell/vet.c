@@ -14,15 +14,16 @@
  *   @bomb name             a function that starts itself twice
  *   @serve /path           a tree that it offers to other machines
  *   @quiet prog word…      a search of everything that says nothing about what it may not see
+ *   @drop prog word…       what it says goes nowhere
  *   @papers prog           it puts aside papers that were found
  *   @end name              a service, process, program or package that it ends or takes away
  *   @guess prog            a log-in that is tried again and again
  *   @raw text              a text that is no shell's, as it is
  *
  * A rule's args: `script` is the confidence in a source file, `remote` on another machine or in a
- * container, `root` the least confidence when it runs as root, `bulk` the least when it is done
- * over and over (a loop, xargs), `harmless` when what it writes is known and holds nothing that a
- * schedule, a service or a login should worry about.
+ * container, `timed` when it is ended after a while, `root` the least confidence when it runs as
+ * root, `bulk` the least when it is done over and over (a loop, xargs), `harmless` when what it
+ * writes is known and holds nothing that a schedule, a service or a login should worry about.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -400,6 +401,8 @@ static int hit(void *data, const struct bawn_match *m)
 		conf = arg_number(r, "remote", conf);
 	if (run->s->script)
 		conf = arg_number(r, "script", conf);
+	if (c->how & SH_TIMED)
+		conf = arg_number(r, "timed", conf);
 	if ((c->how & SH_ROOT) && arg_number(r, "root", 0) > conf)
 		conf = arg_number(r, "root", 0);
 	if ((c->how & (SH_LOOP | SH_ARGSIN)) && arg_number(r, "bulk", 0) > conf)
@@ -585,6 +588,17 @@ static int vet_quiet(struct sh *s, const struct sh_command *c, const struct sh_r
 	return line ? match(s, c, line) : sh_no_memory(s);
 }
 
+/* yes > /dev/null: what it says is thrown away. What never ends by itself does so for the work. */
+static int vet_drop(struct sh *s, const struct sh_command *c, const struct sh_redir *d)
+{
+	const char *line;
+
+	if (d->fd == 2 || strcmp(d->path, "/dev/null") != 0 || !c->args.n)
+		return 0;
+	line = bawn_arena_printf(s->a, "@drop %s", c->line);
+	return line ? match(s, c, line) : sh_no_memory(s);
+}
+
 static int vet_redirect(struct sh *s, const struct sh_command *c, const struct sh_redir *d)
 {
 	bool out = d->kind == SH_OUT || d->kind == SH_APPEND;
@@ -601,6 +615,8 @@ static int vet_redirect(struct sh *s, const struct sh_command *c, const struct s
 		rc = vet_install(s, c, d->path, &c->out);
 	if (rc == 0 && d->kind == SH_OUT)
 		rc = vet_quiet(s, c, d);
+	if (rc == 0 && out)
+		rc = vet_drop(s, c, d);
 	return rc;
 }
 
