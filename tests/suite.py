@@ -81,6 +81,9 @@ def slowest(junit, n=12):
 
 
 def main():
+    if "-h" in sys.argv[1:] or "--help" in sys.argv[1:]:
+        print(__doc__.strip() + "\n\nsuite.py [BUILD] [what meson test takes: --suite NAME, names of tests …]")
+        return 0
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
     env = dict(os.environ, TERM="dumb")
     for name in list(env):

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend/backends.h"
+#include "backend/native/native.h"
 #include "base/cleanup.h"
 
 static const struct bawn_backend *const backends[] = {
@@ -59,6 +60,11 @@ const struct bawn_backend *bawn_backend_find(const char *name)
 		if (bawn_backend_is(be, name))
 			return be;
 	return NULL;
+}
+
+bool bawn_backend_inside(void)
+{
+	return bawn_native_inside();
 }
 
 static int refuse(const struct bawn_backend *be, uint32_t missing, struct bawn_error *err)

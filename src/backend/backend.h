@@ -153,6 +153,9 @@ bool bawn_backend_is(const struct bawn_backend *be, const char *name_or_alias);
 const struct bawn_backend *bawn_backend_find(const char *name_or_alias);
 const struct bawn_backend *bawn_backend_at(size_t i); /* strongest first; NULL past the end */
 
+/* A sandbox of ours stands around this process, in which no other can be built. */
+bool bawn_backend_inside(void);
+
 /* Allocate an instance of `be` and let it begin, if it can, while the caller makes a plan. */
 int bawn_instance_begin(
 	const struct bawn_backend *be, struct bawn_instance **ret, struct bawn_error *err);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "audit/audit.h"
-#include "backend/native/native.h"
 #include "pipeline/choose.h"
 #include "pipeline/door.h"
 #include "pipeline/filter.h"
@@ -64,7 +63,7 @@ int bawn_run_understand(struct bawn_run *x)
 	/* an error of choosing is the plan's to tell: that the call is forbidden says more */
 	if (e >= 0 && !x->in->guard)
 		(void)bawn_run_begin(x);
-	if (e >= 0 && x->choices && x->choices->level > BAWN_LEVEL_NONE && bawn_native_inside())
+	if (e >= 0 && x->choices && x->choices->level > BAWN_LEVEL_NONE && bawn_backend_inside())
 		e = bawn_fail(&r->error, BAWN_ERR_UNSUPPORTED, -EOPNOTSUPP,
 			"this runs in a sandbox of bawn's already, in which no other can be built; start the command without one");
 	return e < 0 ? e : look(x);
