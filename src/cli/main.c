@@ -216,6 +216,9 @@ int main(int argc, char **argv)
 		return BAWN_EXIT_REFUSED;
 	/* ignored by whoever started us, no child would ever be seen to end */
 	(void)signal(SIGCHLD, SIG_DFL);
+	/* a file that may not grow is an error to tell, of the record first of all; who runs a
+	 * command gives it back */
+	(void)signal(SIGXFSZ, SIG_IGN);
 #ifndef BAWN_SANITIZED /* the leak checker looks into the process */
 	/* nobody of the same user reads our memory, and it is never dumped */
 	(void)prctl(PR_SET_DUMPABLE, 0);

@@ -26,7 +26,7 @@ static void hand_on(int signo)
 	errno = saved;
 }
 
-static const int watched[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+static const int watched[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 #define WATCHED (sizeof(watched) / sizeof(watched[0]))
 
 /* What was ignored stays ignored (nohup). */
@@ -145,6 +145,7 @@ static void child(const struct bawn_call *c, const struct sigaction before[WATCH
 	int e;
 
 	restore(before);
+	(void)signal(SIGXFSZ, SIG_DFL); /* ignored by main() for ourselves */
 	for (int i = 0; i < 2; i++)
 		ready = ready && (k->wr[i] < 0 || dup2(k->wr[i], i + 1) >= 0);
 	if (ready)

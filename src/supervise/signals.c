@@ -26,6 +26,12 @@ static bool is_ignored(int signo)
 	return sigaction(signo, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN;
 }
 
+/* What means something to some commands and never an end by itself. */
+static bool is_message(int signo)
+{
+	return signo == SIGUSR1 || signo == SIGUSR2;
+}
+
 int signals_open(struct loop *l, struct bawn_error *err)
 {
 	static const int stop[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -41,6 +47,10 @@ int signals_open(struct loop *l, struct bawn_error *err)
 		(void)sigaddset(&set, stop[i]);
 	if (user)
 		(void)sigaddset(&set, SIGWINCH);
+	if (l->o->forward_signals) {
+		(void)sigaddset(&set, SIGUSR1);
+		(void)sigaddset(&set, SIGUSR2);
+	}
 	l->signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (l->signals.fd < 0)
 		return bawn_fail(err, BAWN_ERR_SUPERVISE, -errno, "cannot watch signals: %m");
@@ -58,7 +68,9 @@ int signals_step(struct loop *l, struct bawn_error *err)
 
 		if (signo == SIGWINCH)
 			terminal_size(l);
-		else if (!is_ignored(signo))
+		else if (is_message(signo) && !is_ignored(signo) && !l->gone && !l->ended)
+			(void)l->in->be->signal(l->in, signo, NULL); /* nobody to tell is fine */
+		else if (!is_message(signo) && !is_ignored(signo))
 			r = loop_stop(l, signo, err);
 		if (r < 0)
 			return r;
@@ -89,8 +101,8 @@ void signals_done(struct loop *l)
 	if (s->fd >= 0) {
 		/* What came at the last moment must not hit the caller when it is unblocked. */
 		while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
-			if (si.ssi_signo != SIGWINCH && !is_ignored((int)si.ssi_signo) &&
-				!l->ret->got_signal)
+			if (si.ssi_signo != SIGWINCH && !is_message((int)si.ssi_signo) &&
+				!is_ignored((int)si.ssi_signo) && !l->ret->got_signal)
 				l->ret->got_signal = (int)si.ssi_signo;
 		(void)close(s->fd);
 		s->fd = -1;

@@ -54,6 +54,9 @@ acting() {
 	run -0 sh -c '"$0" guard -- sh -c "trap \"echo got; exit 0\" TERM; echo ready; sleep 5 & wait" >"$1" &
 		p=$!; until grep -q ready "$1"; do sleep 0.05; done; kill -TERM $p; wait $p; cat "$1"' "$BAWN" "$base/log"
 	[[ $output == *got* ]]
+	run -0 sh -c '"$0" guard -- sh -c "trap \"echo got; exit 0\" USR1; echo ready; sleep 5 & wait" >"$1" &
+		p=$!; until grep -q ready "$1"; do sleep 0.05; done; kill -USR1 $p; wait $p; cat "$1"' "$BAWN" "$base/log"
+	[[ $output == *got* ]]
 }
 
 @test "--json keeps the output in the result" {

@@ -83,6 +83,22 @@ load common
 	[ "$status" -eq 9 ]
 }
 
+@test "where no file may grow nothing runs, and it says why; the command's own signals are as ever" {
+	need_run
+	run sh -c '(ulimit -f 0; "$0" run -- touch ran; echo "status $?") 2>&1 | cat' "$BAWN"
+	[[ $output == *"File too large"*"status 125"* ]]
+	[ ! -e ran ]
+	run -0 bawn run -- grep SigIgn /proc/self/status
+	[[ $output == *0000000000000000 ]]
+}
+
+@test "SIGUSR1 and SIGUSR2 to bawn reach the command, and nothing ends for it" {
+	need_run
+	run -7 sh -c '"$0" run -- sh -c "trap \"echo one\" USR1; trap \"echo two; exit 7\" USR2; echo ready; n=0; while [ \$n -lt 400 ]; do sleep 0.05; n=\$((n + 1)); done" >log &
+		p=$!; until grep -q ready log; do sleep 0.05; done; kill -USR1 $p; until grep -q one log || ! kill -0 $p; do sleep 0.05; done; kill -USR2 $p; wait $p' "$BAWN"
+	[[ $(cat log) == *one*two* ]]
+}
+
 @test "no command: 125" {
 	run --separate-stderr -125 bawn run
 	one_error

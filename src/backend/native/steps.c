@@ -39,6 +39,8 @@ static int step_settle(struct init_state *s, struct bawn_error *err)
 		(void)sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	/* ignored, as the host process may have it, no child would be seen to end */
 	(void)sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	/* ignored by main() for ourselves */
+	(void)sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	/* a process that moves itself is not made to wait for every processor, as one that is moved
 	 */
 	r = s->in->cgroup ? bawn_cgroup_enter(s->in->cgroup, s->in->born_inside) : 0;
