@@ -382,15 +382,16 @@ static const struct step {
 	{"plan", HERE, step_plan, 0}, /* what stands above is the same for all */
 	{"network", OURS, step_fill, 0},
 	{"root", OURS, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK},
-	{"network", OURS, step_join, 0},
 	{"terminal", EACH, step_terminal, 0},
 	{"limits", EACH & ~OURS, step_limits, BAWN_CTL_LIMIT_FILES},
 	{"privilege", EACH & ~OURS, step_bounding, 0},
-	{"privilege", EACH, step_privilege, BAWN_CTL_PRIVILEGE},
+	{"privilege", EACH & ~OURS, step_privilege, BAWN_CTL_PRIVILEGE},
 	{"hidden", T(NEAR), step_hidden, BAWN_CTL_FS_DENY},
 	{"root", T(FULL), step_left, 0}, /* before any name of the plan is looked up */
 	{"landlock", THIS, step_landlock, BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE},
 	{"landlock", T(FAR), step_landlock_if, 0},
+	{"network", OURS, step_join, 0}, /* late, for making it takes longest */
+	{"privilege", OURS, step_privilege, BAWN_CTL_PRIVILEGE},
 	{"directory", EACH, step_directory, BAWN_CTL_ENV},
 	{"limits", OURS, step_limits_sooner, 0},
 	{"network", OURS, step_joined, BAWN_CTL_NET_NONE},

@@ -19,9 +19,7 @@ struct bawn_place {
 /*
  * root.c: the fresh root. Everything that the plan binds, private /tmp and /dev, own /proc. What is
  * the same for every plan can be begun before it is known. When bawn_wall_root() returns, the new
- * root is "/" and a helper takes the old one away; it is gone, or an error, when
- * bawn_wall_root_left() returns. Until then the old root lies on top of ours, where ".." leads to
- * it: no name may be looked up but those of our own making.
+ * root is "/" and the old one is gone; bawn_wall_root_left() makes sure of it.
  */
 int bawn_wall_root_begin(struct bawn_error *err);
 int bawn_wall_root(const struct bawn_plan *plan, struct bawn_error *err);
