@@ -238,12 +238,23 @@ static int step_limits(struct init_state *s, struct bawn_error *err)
 }
 
 /*
- * The groups are being made meanwhile, so this comes last: even after the filter, unless the policy
- * takes system calls away with it that would be needed here.
+ * What others do meanwhile comes last, the loopback that is brought up and the groups that are
+ * made: even after the filter, unless the policy takes system calls away with it that would be
+ * needed here.
  */
 static bool comes_last(const struct init_state *s)
 {
 	return !*s->plan->sys_deny;
+}
+
+static int step_joined_sooner(struct init_state *s, struct bawn_error *err)
+{
+	return comes_last(s) ? 0 : step_joined(s, err);
+}
+
+static int step_joined_last(struct init_state *s, struct bawn_error *err)
+{
+	return comes_last(s) ? step_joined(s, err) : 0;
 }
 
 static int step_limits_sooner(struct init_state *s, struct bawn_error *err)
@@ -394,10 +405,11 @@ static const struct step {
 	{"privilege", OURS, step_privilege, BAWN_CTL_PRIVILEGE},
 	{"directory", EACH, step_directory, BAWN_CTL_ENV},
 	{"limits", OURS, step_limits_sooner, 0},
-	{"network", OURS, step_joined, BAWN_CTL_NET_NONE},
+	{"network", OURS, step_joined_sooner, 0},
 	{"receipt", HERE, step_soon, 0},
 	{"syscalls", THIS, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED},
 	{"syscalls", T(FAR), step_syscalls_if, 0},
+	{"network", OURS, step_joined_last, BAWN_CTL_NET_NONE},
 	{"limits", OURS, step_limits_last, BAWN_CTL_LIMIT_FILES},
 };
 
