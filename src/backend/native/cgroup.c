@@ -113,8 +113,12 @@ static void watch_oom_v1(struct bawn_cgroup *cg, int dir)
 	cg->oom_count = openat(dir, "memory.oom_control", O_RDONLY | O_CLOEXEC);
 	cg->oom_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	(void)snprintf(text, sizeof(text), "%d %d", cg->oom_event, cg->oom_count);
-	if (bawn_write_small(dir, "cgroup.event_control", text) < 0 && cg->oom_event >= 0)
+	if (cg->oom_event < 0)
+		return;
+	if (bawn_write_small(dir, "cgroup.event_control", text) < 0)
 		(void)close(TAKE_FD(cg->oom_event));
+	else if (read_counter(cg->oom_count, "oom_kill")) /* somebody was quicker */
+		(void)eventfd_write(cg->oom_event, 1);
 }
 
 static void watch_memory(struct bawn_cgroup *cg, const struct group *g)

@@ -329,6 +329,9 @@ static int native_await(struct bawn_instance *in, struct bawn_error *err)
 
 	if (r == 0)
 		r = bawn_link_watch(&n->link, err);
+	/* those of version 2 tell only what happens from then on */
+	if (r == 0 && !n->groups_follow)
+		r = bawn_link_watch_limits(&n->link, err);
 	if (r < 0)
 		return r;
 	r = bawn_link_await(&n->link, BAWN_SETUP_MS, err);
@@ -343,7 +346,11 @@ static int native_await(struct bawn_instance *in, struct bawn_error *err)
 
 static int native_start(struct bawn_instance *in, struct bawn_error *err)
 {
-	return bawn_link_start(&native_of(in)->link, err);
+	struct native *n = native_of(in);
+	int r = bawn_link_start(&n->link, err);
+
+	/* the limits hold; who watches them need not keep the command waiting */
+	return r == 0 && n->groups_follow ? bawn_link_watch_limits(&n->link, err) : r;
 }
 
 static int native_event(struct bawn_instance *in, struct bawn_event *ret, struct bawn_error *err)

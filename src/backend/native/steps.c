@@ -130,7 +130,8 @@ static int step_network(struct init_state *s, struct bawn_error *err)
 {
 	if (HOLE("netns")) /* nobody else would say so */
 		return step_soon(s, err);
-	return bawn_wall_network_begin(s->sock, err);
+	/* the host process waits for the processor to make control groups, and we will for those */
+	return bawn_wall_network_begin(s->sock, s->in->groups_follow && !s->in->uid, err);
 }
 
 /* It takes longer than all the rest where there are many processes. */
