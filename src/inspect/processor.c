@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 typedef hs_error_t scan_fn(const hs_database_t *db, const char *data, unsigned length,
-	unsigned flags, hs_scratch_t *scratch, match_event_handler on_event, void *context);
+	unsigned flags, hs_scratch_t *scratch, match_event_handler onEvent, void *context);
 typedef hs_error_t valid_fn(const hs_database_t *db);
 
 /* Hyperscan's, without a header; the last is the newest. */
@@ -99,9 +99,9 @@ hs_error_t dbIsValid(const hs_database_t *db)
 }
 
 hs_error_t hs_scan(const hs_database_t *db, const char *data, unsigned length, unsigned flags,
-	hs_scratch_t *scratch, match_event_handler on_event, void *context)
+	hs_scratch_t *scratch, match_event_handler onEvent, void *context)
 {
 	scan_fn *scan = of[kind()].scan;
 
-	return scan ? scan(db, data, length, flags, scratch, on_event, context) : HS_ARCH_ERROR;
+	return scan ? scan(db, data, length, flags, scratch, onEvent, context) : HS_ARCH_ERROR;
 }
