@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,12 +31,14 @@
 
 #include "backend/native/cgroup-internal.h"
 #include "base/io.h"
+#include "base/sched.h"
 #include "policy/policy.h"
 
 #define PERIOD_US     100000u
 #define FREE_MS       5000
 #define SWEEP_MS      20
 #define PIDS_LOOK_MS  100
+#define JOIN_US       300
 #define MAKE_TRIES    64 /* each waits a millisecond longer: two seconds in all */
 #define SWEEP_ENTRIES 64
 /* Our init is in the group as well and is not the command's. */
@@ -113,8 +116,12 @@ static void watch_oom_v1(struct bawn_cgroup *cg, int dir)
 	cg->oom_count = openat(dir, "memory.oom_control", O_RDONLY | O_CLOEXEC);
 	cg->oom_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	(void)snprintf(text, sizeof(text), "%d %d", cg->oom_event, cg->oom_count);
-	if (bawn_write_small(dir, "cgroup.event_control", text) < 0 && cg->oom_event >= 0)
+	if (cg->oom_event < 0)
+		return;
+	if (bawn_write_small(dir, "cgroup.event_control", text) < 0)
 		(void)close(TAKE_FD(cg->oom_event));
+	else if (read_counter(cg->oom_count, "oom_kill")) /* somebody was quicker */
+		(void)eventfd_write(cg->oom_event, 1);
 }
 
 static void watch_memory(struct bawn_cgroup *cg, const struct group *g)
@@ -538,11 +545,24 @@ int bawn_cgroup_hand(const struct bawn_cgroup *cg, uint32_t enforced, int sock)
 	return bawn_send_fds(sock, &enforced, sizeof(enforced), fds, n);
 }
 
+/* They are being made: to wake up would take as long as what is left of that. */
+static void stay_awake(int sock)
+{
+	struct pollfd p = {.fd = sock, .events = POLLIN};
+	int64_t left = bawn_sched_busy() ? 0 : JOIN_US;
+
+	(void)bawn_poll_soon(&p, 1, 0, &left);
+}
+
 int bawn_cgroup_join(int sock, uint32_t *ret_enforced)
 {
 	struct bawn_received got;
-	ssize_t len = bawn_receive_fds(sock, ret_enforced, sizeof(*ret_enforced), 0, &got);
-	int r = len == sizeof(*ret_enforced) ? 0 : len < 0 ? (int)len : -EPIPE;
+	ssize_t len;
+	int r;
+
+	stay_awake(sock);
+	len = bawn_receive_fds(sock, ret_enforced, sizeof(*ret_enforced), 0, &got);
+	r = len == sizeof(*ret_enforced) ? 0 : len < 0 ? (int)len : -EPIPE;
 
 	for (size_t i = 0; r == 0 && i < got.n; i++)
 		r = put_self(got.fds[i]);

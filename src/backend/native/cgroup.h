@@ -47,9 +47,10 @@ int bawn_cgroup_enter(const struct bawn_cgroup *cg, bool cloned_into);
 bool bawn_cgroup_may_follow(void);
 int bawn_cgroup_hand(const struct bawn_cgroup *cg, uint32_t enforced, int sock);
 int bawn_cgroup_join(int sock, uint32_t *ret_enforced);
-/* Descriptors for epoll, before untrusted code runs; events is EPOLLIN or EPOLLPRI. After each
- * event call bawn_cgroup_breach(), which may well say 0: some of them only tell that it is time to
- * look. Returns how many (at most 4) were filled in. Also sweeps. */
+/* Descriptors for epoll; events is EPOLLIN or EPOLLPRI. Those of version 2 must be there before
+ * untrusted code runs; of version 1, what has happened already is told. After each event call
+ * bawn_cgroup_breach(), which may well say 0: some of them only tell that it is time to look.
+ * Returns how many (at most 4) were filled in. Also sweeps. */
 int bawn_cgroup_fds(struct bawn_cgroup *cg, int fds[4], uint32_t events[4]);
 /* After an event, or at the end: which limit was hit so far, 0 if none (BAWN_CTL_LIMIT_MEMORY,
  * _PROCESSES). */

@@ -175,15 +175,29 @@ void bawn_link_await_word(const struct bawn_link *l, int timeout_ms)
 	(void)wait_readable(l->sock, timeout_ms, false, NULL);
 }
 
-/* One descriptor for the event loop: init's socket, and the control groups' if there are any. */
-int bawn_link_watch(struct bawn_link *l, struct bawn_error *err)
+int bawn_link_watch_limits(struct bawn_link *l, struct bawn_error *err)
 {
-	struct epoll_event ev = {.events = EPOLLIN, .data.fd = l->sock};
 	uint32_t events[4];
 	int fds[4];
 	int count = l->cgroup ? bawn_cgroup_fds(l->cgroup, fds, events) : 0;
 
-	if (!count) {
+	for (int i = 0; i < count; i++) {
+		/* edge-triggered: a counter that stays raised must wake us once only */
+		struct epoll_event ev = {.events = events[i] | EPOLLET, .data.fd = fds[i]};
+
+		if (epoll_ctl(l->in->event_fd, EPOLL_CTL_ADD, fds[i], &ev) < 0)
+			return bawn_fail(
+				err, BAWN_ERR_BACKEND, -errno, "cannot watch the limits: %m");
+	}
+	return 0;
+}
+
+/* One descriptor for the event loop: init's socket, and the control groups' if there are any. */
+int bawn_link_watch(struct bawn_link *l, struct bawn_error *err)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.fd = l->sock};
+
+	if (!l->cgroup) {
 		l->in->event_fd = fcntl(l->sock, F_DUPFD_CLOEXEC, 3);
 		return l->in->event_fd < 0
 			       ? bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot watch: %m")
@@ -192,13 +206,6 @@ int bawn_link_watch(struct bawn_link *l, struct bawn_error *err)
 	l->in->event_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (l->in->event_fd < 0 || epoll_ctl(l->in->event_fd, EPOLL_CTL_ADD, l->sock, &ev) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot watch the sandbox: %m");
-	for (int i = 0; i < count; i++) {
-		/* edge-triggered: a counter that stays raised must wake us once only */
-		ev = (struct epoll_event){.events = events[i] | EPOLLET, .data.fd = fds[i]};
-		if (epoll_ctl(l->in->event_fd, EPOLL_CTL_ADD, fds[i], &ev) < 0)
-			return bawn_fail(
-				err, BAWN_ERR_BACKEND, -errno, "cannot watch the limits: %m");
-	}
 	return 0;
 }
 

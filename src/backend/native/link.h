@@ -44,8 +44,10 @@ int bawn_link_plan(struct bawn_link *l, const struct bawn_plan *plan, struct baw
 int bawn_link_await(struct bawn_link *l, int timeout_ms, struct bawn_error *err);
 /* Sleep until init has said anything at all, or is gone. Nothing is taken from it. */
 void bawn_link_await_word(const struct bawn_link *l, int timeout_ms);
-/* Make in->event_fd. */
+/* Make in->event_fd; then it tells of the control groups as well, also of what has happened in them
+ * already. */
 int bawn_link_watch(struct bawn_link *l, struct bawn_error *err);
+int bawn_link_watch_limits(struct bawn_link *l, struct bawn_error *err);
 /* From now on in->event_fd is readable when our child is dead, and not when its socket is closed on
  * the way there. Stays awake for a moment if it dies on another processor. */
 void bawn_link_watch_death(struct bawn_link *l);

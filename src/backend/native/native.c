@@ -207,9 +207,9 @@ static int hand_over(const struct native *n, const int stdio[3], const struct ba
 }
 
 /*
- * The groups are made while init builds, but not before the network: both take long, and with two
- * processors both want this one. The network is needed sooner. On a busy machine it may not come to
- * run for a while, and then there is no point in waiting.
+ * The groups are made while init builds, but not before the network, nor anything else: both take
+ * long, and with two processors both want this one. The network is needed sooner. On a busy machine
+ * it may not come to run for a while, and then there is no point in waiting.
  */
 static int native_limit(struct bawn_instance *in, struct bawn_error *err)
 {
@@ -220,8 +220,7 @@ static int native_limit(struct bawn_instance *in, struct bawn_error *err)
 	if (n->limited)
 		return 0;
 	n->limited = true;
-	if (n->groups_follow && n->plan->tier != BAWN_TIER_LANDLOCK && geteuid() == 0 &&
-		!bawn_sched_busy())
+	if (n->groups_follow && n->plan->tier != BAWN_TIER_LANDLOCK && !bawn_sched_busy())
 		bawn_link_await_word(&n->link, NETWORK_MS);
 	if (n->groups_follow)
 		r = bawn_cgroup_new(n->plan, &n->link.cgroup, &by_cgroup, err);
@@ -330,6 +329,9 @@ static int native_await(struct bawn_instance *in, struct bawn_error *err)
 
 	if (r == 0)
 		r = bawn_link_watch(&n->link, err);
+	/* those of version 2 tell only what happens from then on */
+	if (r == 0 && !n->groups_follow)
+		r = bawn_link_watch_limits(&n->link, err);
 	if (r < 0)
 		return r;
 	r = bawn_link_await(&n->link, BAWN_SETUP_MS, err);
@@ -344,7 +346,11 @@ static int native_await(struct bawn_instance *in, struct bawn_error *err)
 
 static int native_start(struct bawn_instance *in, struct bawn_error *err)
 {
-	return bawn_link_start(&native_of(in)->link, err);
+	struct native *n = native_of(in);
+	int r = bawn_link_start(&n->link, err);
+
+	/* the limits hold; who watches them need not keep the command waiting */
+	return r == 0 && n->groups_follow ? bawn_link_watch_limits(&n->link, err) : r;
 }
 
 static int native_event(struct bawn_instance *in, struct bawn_event *ret, struct bawn_error *err)

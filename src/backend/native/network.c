@@ -39,6 +39,7 @@ static struct {
 	int sock;            /* where the plan comes from */
 	int plan_fd;         /* says that it was taken from there */
 	int begun;           /* 1, the first one waits for it; 2, no more */
+	bool lean;           /* it makes the namespace and nothing in it */
 	bool elsewhere;      /* it was kept off our processor: `cpus` undoes it */
 	cpu_set_t cpus;
 	uint32_t made; /* how far the first one is: 1, the namespace is there; 2, it is done */
@@ -168,7 +169,7 @@ static int make_network(void)
 	if (net.fd < 0)
 		return -errno;
 	say_made(1);
-	return set_loopback(fd, true);
+	return net.lean ? 0 : set_loopback(fd, true);
 }
 
 /*
@@ -201,10 +202,23 @@ static int make_main(void *arg)
 	return 0;
 }
 
+static int loopback_here(bool up)
+{
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	net.what = "set up the loopback";
+	return fd < 0 ? -errno : set_loopback(fd, up);
+}
+
 static int fill_network(void)
 {
+	int r;
+
 	net.what = "enter the network namespace";
-	return setns(net.fd, CLONE_NEWNET) < 0 ? -errno : make_listeners();
+	r = setns(net.fd, CLONE_NEWNET) < 0 ? -errno : 0;
+	if (r == 0 && net.lean)
+		r = loopback_here(true);
+	return r < 0 ? r : make_listeners();
 }
 
 static int fill_main(void *arg)
@@ -221,7 +235,7 @@ static void forget(const struct bawn_egress_plan *egress)
 	net.egress = egress;
 	net.maker = net.filler = 0;
 	net.begun = 0;
-	net.elsewhere = false;
+	net.lean = net.elsewhere = false;
 	net.plan_fd = -1;
 	net.made = 0;
 	net.error = 0;
@@ -238,7 +252,7 @@ static int help(int (*what)(void *), char *stack_end, pid_t *ret, struct bawn_er
 	return 0;
 }
 
-int bawn_wall_network_begin(int sock, struct bawn_error *err)
+int bawn_wall_network_begin(int sock, bool lean, struct bawn_error *err)
 {
 	static char stack[65536] __attribute__((aligned(64)));
 	int r;
@@ -247,6 +261,7 @@ int bawn_wall_network_begin(int sock, struct bawn_error *err)
 	net.sock = sock;
 	if (bawn_sched_busy())
 		return 0;
+	net.lean = lean;
 	net.plan_fd = eventfd(0, EFD_CLOEXEC);
 	if (net.plan_fd < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot make an eventfd: %m");
@@ -290,13 +305,6 @@ static int await(pid_t *pid, struct bawn_error *err)
 	return 0;
 }
 
-static int no_loopback(void)
-{
-	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	return fd < 0 ? -errno : set_loopback(fd, false);
-}
-
 static int failed(struct bawn_error *err)
 {
 	errno = net.error;
@@ -337,8 +345,8 @@ int bawn_wall_network_join(
 	if (setns(fd, CLONE_NEWNET) < 0)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "cannot enter the network namespace: %m");
-	if (plan->net_closed) {
-		net.error = -no_loopback();
+	if (plan->net_closed || net.lean) {
+		net.error = -loopback_here(!plan->net_closed);
 		if (net.error)
 			return failed(err);
 	}
@@ -348,12 +356,8 @@ int bawn_wall_network_join(
 
 static int fill_here(const struct bawn_plan *plan)
 {
-	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int r = fd < 0 ? -errno : 0;
+	int r = plan->net_closed ? 0 : loopback_here(true);
 
-	net.what = "set up the loopback";
-	if (r == 0 && !plan->net_closed)
-		r = set_loopback(fd, true);
 	return r == 0 && net.egress ? make_listeners() : r;
 }
 

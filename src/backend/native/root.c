@@ -27,6 +27,7 @@
 #define STAGE "dev/shm"
 /* Where /proc waits, masked already, until the mounts of the plan are made. */
 #define PROC_STAGE "dev/.proc"
+#define MASK_MAX   64
 
 struct builder {
 	const struct bawn_plan *plan;
@@ -372,22 +373,39 @@ static int do_mount(struct builder *b, const struct bawn_mount *m, struct bawn_e
 	return how[m->kind](b, m, err);
 }
 
+/* Covered with a copy of `*first`, or with the first of its kind, which the next are copies of. */
+static int mask(const struct builder *b, const char *place, const char *host, bool dir, char *first)
+{
+	_cleanup_close_ int tree = -1;
+
+	if (*first)
+		return mount(first, place, NULL, MS_BIND, NULL) < 0 ? -errno : 0;
+	/* the host's /proc is of the same kernel; a clone that found no place would cost a grace
+	 * period when it is closed */
+	if (faccessat(AT_FDCWD, host, F_OK, 0) < 0)
+		return -errno;
+	tree = clone_nothing(b, dir);
+	if (tree < 0)
+		return tree;
+	if (move_mount(tree, "", b->root, place, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return -errno;
+	(void)snprintf(first, MASK_MAX, "%s", place);
+	return 0;
+}
+
+/* A bind takes one call where a clone takes three, and the attributes of its source. */
 static int mask_proc(const struct builder *b, struct bawn_error *err)
 {
-	for (const struct bawn_proc_mask *m = bawn_proc_masked; m->path; m++) {
-		_cleanup_close_ int tree = -1;
-		char place[64];
+	char place[MASK_MAX], first[2][MASK_MAX] = {"", ""};
 
-		/* the host's /proc is of the same kernel, and its names are known already; a clone
-		 * that found no place would cost a grace period when it is closed */
-		if (faccessat(AT_FDCWD, m->path, F_OK, 0) < 0)
-			continue;
-		tree = clone_nothing(b, m->dir);
-		if (tree < 0)
-			return bawn_fail(err, BAWN_ERR_BACKEND, tree, "cannot mask '%s'", m->path);
+	for (const struct bawn_proc_mask *m = bawn_proc_masked; m->path; m++) {
+		int r;
+
 		(void)snprintf(place, sizeof(place), "%s%s", PROC_STAGE, m->path + strlen("/proc"));
-		if (attach_at(b, tree, place, err) < 0)
-			return -EIO;
+		r = mask(b, place, m->path, m->dir, first[m->dir]);
+		errno = -r;
+		if (r < 0 && r != -ENOENT)
+			return bawn_fail(err, BAWN_ERR_BACKEND, r, "cannot mask '%s': %m", m->path);
 	}
 	return 0;
 }
@@ -426,14 +444,13 @@ static int move_proc(const struct builder *b, struct bawn_error *err)
 	return r;
 }
 
+/* We stand in the new root. */
 static int make_node(const struct builder *b, const char *path, struct bawn_error *err)
 {
-	_cleanup_close_ int tree = open_tree(
-		AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
-
-	if (tree < 0 || mknodat(b->root, path + 1, S_IFREG | 0600, 0) < 0)
+	if (mknodat(b->root, path + 1, S_IFREG | 0600, 0) < 0 ||
+		mount(path, path + 1, NULL, MS_BIND, NULL) < 0)
 		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot bind '%s': %m", path);
-	return attach_at(b, tree, path + 1, err);
+	return 0;
 }
 
 static int make_dev(struct builder *b, struct bawn_error *err)
@@ -501,13 +518,11 @@ int bawn_wall_root_left(struct bawn_error *err)
 	return 0;
 }
 
-/* From here on the new root is "/". */
+/* From here on the new root, in which we stand, is "/". */
 static int enter(const struct builder *b, struct bawn_error *err)
 {
 	struct mount_attr ro = {.attr_set = MOUNT_ATTR_RDONLY};
 
-	if (fchdir(b->root) < 0)
-		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot enter the new root: %m");
 	if (!b->whole && mount_setattr(b->root, "", AT_EMPTY_PATH, &ro, sizeof(ro)) < 0)
 		return bawn_fail(
 			err, BAWN_ERR_BACKEND, -errno, "cannot make the root read-only: %m");
@@ -556,8 +571,11 @@ static int take_whole(struct builder *b, const struct bawn_mount *m, struct bawn
 /* What our own file systems hold before the mounts of the plan. */
 static int furnish(struct builder *b, struct bawn_error *err)
 {
-	int r = make_dev(b, err);
+	int r;
 
+	if (fchdir(b->root) < 0)
+		return bawn_fail(err, BAWN_ERR_BACKEND, -errno, "cannot enter the new root: %m");
+	r = make_dev(b, err);
 	if (r >= 0)
 		r = stage_scratch(b, err);
 	return r < 0 ? r : stage_proc(b, err);

@@ -132,7 +132,8 @@ static int step_network(struct init_state *s, struct bawn_error *err)
 {
 	if (HOLE("netns")) /* nobody else would say so */
 		return step_soon(s, err);
-	return bawn_wall_network_begin(s->sock, err);
+	/* the host process waits for the processor to make control groups, and we will for those */
+	return bawn_wall_network_begin(s->sock, s->in->groups_follow && !s->in->uid, err);
 }
 
 /* It takes longer than all the rest where there are many processes. */
@@ -240,12 +241,23 @@ static int step_limits(struct init_state *s, struct bawn_error *err)
 }
 
 /*
- * The groups are being made meanwhile, so this comes last: even after the filter, unless the policy
- * takes system calls away with it that would be needed here.
+ * What others do meanwhile comes last, the loopback that is brought up and the groups that are
+ * made: even after the filter, unless the policy takes system calls away with it that would be
+ * needed here.
  */
 static bool comes_last(const struct init_state *s)
 {
 	return !*s->plan->sys_deny;
+}
+
+static int step_joined_sooner(struct init_state *s, struct bawn_error *err)
+{
+	return comes_last(s) ? 0 : step_joined(s, err);
+}
+
+static int step_joined_last(struct init_state *s, struct bawn_error *err)
+{
+	return comes_last(s) ? step_joined(s, err) : 0;
 }
 
 static int step_limits_sooner(struct init_state *s, struct bawn_error *err)
@@ -384,21 +396,23 @@ static const struct step {
 	{"plan", HERE, step_plan, 0}, /* what stands above is the same for all */
 	{"network", OURS, step_fill, 0},
 	{"root", OURS, step_root, BAWN_CTL_FS_DENY | BAWN_CTL_FS_EXEC | BAWN_CTL_LIMIT_DISK},
-	{"network", OURS, step_join, 0},
 	{"terminal", EACH, step_terminal, 0},
 	{"limits", EACH & ~OURS, step_limits, BAWN_CTL_LIMIT_FILES},
 	{"privilege", EACH & ~OURS, step_bounding, 0},
-	{"privilege", EACH, step_privilege, BAWN_CTL_PRIVILEGE},
+	{"privilege", EACH & ~OURS, step_privilege, BAWN_CTL_PRIVILEGE},
 	{"hidden", T(NEAR), step_hidden, BAWN_CTL_FS_DENY},
 	{"root", T(FULL), step_left, 0}, /* before any name of the plan is looked up */
 	{"landlock", THIS, step_landlock, BAWN_CTL_FS_READ | BAWN_CTL_FS_WRITE},
 	{"landlock", T(FAR), step_landlock_if, 0},
+	{"network", OURS, step_join, 0}, /* late, for making it takes longest */
+	{"privilege", OURS, step_privilege, BAWN_CTL_PRIVILEGE},
 	{"directory", EACH, step_directory, BAWN_CTL_ENV},
 	{"limits", OURS, step_limits_sooner, 0},
-	{"network", OURS, step_joined, BAWN_CTL_NET_NONE},
+	{"network", OURS, step_joined_sooner, 0},
 	{"receipt", HERE, step_soon, 0},
 	{"syscalls", THIS, step_syscalls, BAWN_CTL_SYSCALLS | BAWN_CTL_NESTED},
 	{"syscalls", T(FAR), step_syscalls_if, 0},
+	{"network", OURS, step_joined_last, BAWN_CTL_NET_NONE},
 	{"limits", OURS, step_limits_last, BAWN_CTL_LIMIT_FILES},
 };
 

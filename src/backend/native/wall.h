@@ -19,9 +19,7 @@ struct bawn_place {
 /*
  * root.c: the fresh root. Everything that the plan binds, private /tmp and /dev, own /proc. What is
  * the same for every plan can be begun before it is known. When bawn_wall_root() returns, the new
- * root is "/" and a helper takes the old one away; it is gone, or an error, when
- * bawn_wall_root_left() returns. Until then the old root lies on top of ours, where ".." leads to
- * it: no name may be looked up but those of our own making.
+ * root is "/" and the old one is gone; bawn_wall_root_left() makes sure of it.
  */
 int bawn_wall_root_begin(struct bawn_error *err);
 int bawn_wall_root(const struct bawn_plan *plan, struct bawn_error *err);
@@ -58,13 +56,14 @@ struct bawn_wall_listeners {
  * The network namespace, made by helpers that share our memory and descriptors while we go on:
  * making one costs as much as all mounts together. Begin after descriptors were closed: it is made
  * when something can be read from `sock`, where the plan will come, and a message of kind PROGRESS
- * is sent there when it is done. On a busy machine there are no helpers, and fill makes it all.
+ * is sent there when it is done; with `lean`, before the loopback is up, for whoever waits for its
+ * processor: join does that then. On a busy machine there are no helpers, and fill makes it all.
  * Fill once the plan is taken from it: with plan->egress, listeners and a redirect to them; join
  * before capabilities are dropped. A helper that failed fails the join or, where nothing in the
  * plan waits for the loopback, done, after which no helper is left. Unless plan->net_closed, the
  * namespace has a loopback of its own.
  */
-int bawn_wall_network_begin(int sock, struct bawn_error *err);
+int bawn_wall_network_begin(int sock, bool lean, struct bawn_error *err);
 int bawn_wall_network_fill(const struct bawn_plan *plan, struct bawn_error *err);
 int bawn_wall_network_join(
 	const struct bawn_plan *plan, struct bawn_wall_listeners *ret, struct bawn_error *err);

@@ -537,7 +537,9 @@ int bawn_near_await(struct bawn_instance *in, struct bawn_error *err)
 		(void)poll(&(struct pollfd){.fd = n->link.pidfd, .events = POLLIN}, 1, 1000);
 		return explain(n, err);
 	}
-	return r < 0 ? r : bawn_link_watch(&n->link, err);
+	if (r == 0)
+		r = bawn_link_watch(&n->link, err);
+	return r < 0 ? r : bawn_link_watch_limits(&n->link, err);
 }
 
 /* ---- the rest is the link's ---- */
