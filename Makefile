@@ -53,7 +53,7 @@ valgrind: ## unit tests of everything that makes no wall, under valgrind
 train: build ## train the injection model on DATA/inject.jsonl.gz and ordinary files next to it and in packages that it fetches (needs numpy)
 	ninja -C $(B) --quiet tools/train/inject-features tools/train/inject-fit
 	tools/train/ordinary.py tools/train/ordinary.txt build-deps/ordinary
-	tools/train/train-inject.py --data $(DATA)/inject.jsonl.gz --own tools/train/inject-own.txt --grammar tools/train/inject-grammar.txt \
+	tools/train/train-inject.py --data $(DATA)/inject.jsonl.gz --own tools/train/inject-own.txt $(sort $(wildcard tools/train/inject-own-*.txt)) --grammar tools/train/inject-grammar.txt \
 	  --held tools/train/inject-held.txt --ordinary tools/train/ordinary.txt build-deps/ordinary \
 	  --features $(B)/tools/train/inject-features \
 	  --shapes src/inspect/inject/shapes.h --lexicon $(B)/src/inspect/inject-lexicon.h --out src/inspect/inject/weights.h

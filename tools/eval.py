@@ -219,6 +219,7 @@ def left_out(build, data):
         print("eval: no ordinary packages in build-deps (make train fetches them): sources are left out without them", file=sys.stderr)
     r = subprocess.run([sys.executable, str(root / "train/train-inject.py"), "--data", str(file), "--features",
                         str(build / "tools/train/inject-features"), "--own", str(root / "train/inject-own.txt"),
+                        *map(str, sorted((root / "train").glob("inject-own-*.txt"))),
                         "--grammar", str(root / "train/inject-grammar.txt"), "--shapes",
                         str(root.parent / "src/inspect/inject/shapes.h"), "--lexicon", str(build / "src/inspect/inject-lexicon.h"),
                         "--scores", str(scores), *ordinary], stdout=subprocess.PIPE, check=True, text=True)

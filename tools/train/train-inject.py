@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """train-inject.py --data inject.jsonl[.gz] --features PROGRAM --shapes shapes.h --lexicon inject-lexicon.h
-                [--own FILE] [--grammar FILE] [--held FILE] [--ordinary LIST FOLDER] [--out weights.h] [--scores FILE]
+                [--own FILE…] [--grammar FILE] [--held FILE] [--ordinary LIST FOLDER] [--out weights.h] [--scores FILE]
 
 Train the model of the injection detector: a small network over the sentences that the detector itself would score
 (PROGRAM prints their features, inject-fit next to it fits). Only whole texts are labelled, so a positive text teaches through its best sentence
@@ -9,7 +9,7 @@ that are written are then trained on everything. Needs numpy. Deterministic.
 
 secrets.jsonl and code.jsonl next to the data, if they are there, add ordinary files that nothing is to be found in.
 --ordinary names packages that ordinary.py has fetched: what is in them is for nobody's agent either. They are many and steady the threshold.
---own names texts written for this purpose (see tools/train/inject-own.txt), --grammar a grammar that makes more of them
+--own names texts written for this purpose (see tools/train/inject-own.txt, which also has what they are put into), --grammar a grammar that makes more of them
 (inject-grammar.txt). The former are left out as a whole, too: one author's texts are judged by what was learned from others.
 --kinds leaves out one kind of them after the other as well, and tells how much of it is found by what was learned from the rest."""
 import argparse
@@ -29,15 +29,18 @@ from grammar import Grammar
 
 CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 384
 DEEP = MIX + 2 * 864 + 2 * 64  # features from here on are pairs of meanings and words: they have only the straight way
-COUNT = DEEP + 2304 + 4096
-HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 12, 2, 14, 1024, 0.004, 4e-3, 0.1, (1, 2)  # units of each of the nets
+COUNT = DEEP + 2304 + 32768
+HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 12, 2, 14, 1024, 0.004, 1.5e-3, 0.1, (1, 2)  # units of each of the nets
 DOUBT_MOST, TALK, SAYS, SAYS_FROM, SAYS_MEANT = -6.0, 6.0, 2.5, 2.0, 0.7  # as in score.c
 GATE_LOSS, GATE_STEPS = 0.011, 1500  # what is lost of the sentences that matter; steps of the fit
 HELD = -1e3  # the score of what is not scored
-ABOUT_AGAINST = 4.0  # how much a sentence of our own texts about attacks counts
-AGENT_AGAINST = 3.0  # a sentence of a real file for agents: they are few, too
-OWN_AGAINST = 8.0  # how much a sentence of our own harmless texts counts: they are few, and near to attacks on purpose
-IN_FILES = 2  # real files that a line of our own is put into
+REAL_AGAINST = 32.0  # how much a sentence of a real harmless text counts against one of a collection of tasks for agents …
+AGENT_AGAINST = 72.0  # … of a real file for agents: they are few …
+OWN_AGAINST = 10.0  # … of our own harmless texts: near to attacks on purpose …
+ABOUT_AGAINST = 4.0  # … and of our own texts about attacks
+BULK = 5.0  # what all ordinary packages together weigh, and …
+OTHERS = 2.0  # … what all other harmless texts do, against all that is to be found
+IN_FILES, IN_FILE_MORE = 2, 2.0  # real files that a line of our own is put into, and how much more it counts there
 PRIOR = 0.7  # how much of what is expected beforehand is believed
 TRAIN_WEIGHT = {"overt": 1.0, "embedded": 1.0, "direct": 0.3, "jailbreak": 0.1, "own": 1.0}
 CLASS_PRIOR = {
@@ -65,7 +68,7 @@ STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
 AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules", "skill-file", "cursor-rules")  # kinds of our own harmless texts that stand in files for agents
-BUDGET = {"file": 0.009, "natural": 0.009, "agent_doc": 0.0135, "security_doc": 0.045}
+BUDGET = {"file": 0.002, "natural": 0.008, "agent_doc": 0.0135, "security_doc": 0.045}
 
 
 def prior(names):
@@ -130,15 +133,18 @@ def planted(d, payload):
     return d
 
 
-def read_own(path, source="own"):
+def read_own(paths, source="own"):
     """Plant own payloads and own benign lines in own carriers; quote payloads in texts about attacks."""
     parts = []
-    for line in open(path, encoding="utf-8").read().split("\n"):
-        if line.startswith("[") and line.endswith("]") and line[1:].split(" ")[0].rstrip("]") in ("payload", "benign", "about", "story", "carrier"):
-            what, _, name = line[1:-1].partition(" ")
-            parts.append((what, name, []))
-        elif parts:
-            parts[-1][2].append(line)
+    for path in paths:
+        here = None
+        for line in open(path, encoding="utf-8").read().split("\n"):
+            if line.startswith("[") and line.endswith("]") and line[1:].split(" ")[0].rstrip("]") in ("payload", "benign", "about", "story", "carrier"):
+                what, _, name = line[1:-1].partition(" ")
+                here = (what, name, [])
+                parts.append(here)
+            elif here:
+                here[2].append(line)
     lines = {w: [] for w in ("payload", "benign", "about")}
     carriers, stories = [], []
     for what, name, body in parts:
@@ -230,7 +236,8 @@ def in_files(docs, hosts):
             text = "\n".join(rows[first:at] + [frames[(len(seen) + 3 * k) % len(frames)] % line] + rows[at:at + 30])
             for t in (text, line)[:1 if d["source"].startswith("gen:") or k else 2]:  # and once by itself
                 n += 1
-                yield planted({"id": f"in-{n}", "source": d["source"], "label": d["label"], "text": t, "tier": d["tier"], "primary": True}, line)
+                yield planted({"id": f"in-{n}", "source": d["source"], "label": d["label"], "text": t, "tier": d["tier"], "primary": True,
+                               "more": IN_FILE_MORE if t is text else 1.0}, line)
 
 
 def read_ordinary(path, folder):
@@ -264,9 +271,12 @@ def kind_of(d):
 
 def against(d):
     """How much a sentence of a harmless text counts."""
-    if group(d) in ("own", "gen"):
-        return ABOUT_AGAINST if d["tier"] == "security_doc" else OWN_AGAINST
-    return AGENT_AGAINST if kind_of(d) == "agent_doc" else 1.0
+    g = group(d)
+    if g in ("own", "gen"):
+        return d.get("more", 1.0) * (ABOUT_AGAINST if d["tier"] == "security_doc" else OWN_AGAINST)
+    if g not in ("repo0", "repo1", "other"):
+        return 1.0
+    return AGENT_AGAINST if kind_of(d) == "agent_doc" else REAL_AGAINST
 
 
 class Set:
@@ -302,7 +312,7 @@ class Set:
         self.bulk = np.array([group(d) == "ordinary" for d in docs])[self.doc]
         self.inside = np.array(inside)  # of what was planted, where that is known
         self.against[~self.inside] = 0.0  # what stands around a harmless line of our own is taught elsewhere
-        self.weight = np.array([TRAIN_WEIGHT.get(d["tier"], 0.0) for d in docs])
+        self.weight = np.array([d.get("more", 1.0) * TRAIN_WEIGHT.get(d["tier"], 0.0) for d in docs])
         self.given = (np.maximum(self.base, 0.0) - TALK * self.talk).astype(np.float32)  # what score.c adds to the model
 
     def sums(self, w):
@@ -377,8 +387,8 @@ def targets(s, use, guess, turn):
     c = np.where(s.label == 0, s.against, np.where(chosen, s.weight[s.doc], 0.0)) * in_use
     per = np.bincount(s.doc, weights=chosen, minlength=len(s.docs))
     c = np.where(chosen, c / np.maximum(per[s.doc], 1.0), c)  # a text counts once, however many of its sentences were chosen
-    for part in (s.label == 0) & ~s.bulk, s.bulk:  # each weighs twice what is to be found
-        c[part] *= 2.0 * c[chosen].sum() / max(c[part].sum(), 1.0)
+    for part, weight in ((s.label == 0) & ~s.bulk, OTHERS), (s.bulk, BULK):
+        c[part] *= weight * c[chosen].sum() / max(c[part].sum(), 1.0)
     rows = np.nonzero(c > 0)[0]
     return rows, chosen.astype(np.float32), (c / c[rows].mean()).astype(np.float32)
 
@@ -430,7 +440,7 @@ def leave_one_out(s):
 # Kinds of our own texts that are of one theme are left out together, so that none is judged by its like.
 THEMES = {
     "tool": "tool-manual tool-poisoning tool-need smuggle-parameter tool-poison tool-duty tool-wants tool-others tool-asks", "image": "picture-trick image-link riddle", "memory": "profile-notes memory memory-write persist slow-burn",
-    "rules": "rules-file backdoor-rule rule-planted habit-planted habit-config plant-habit", "aside": "new-words override set-aside new-task before-you-continue task-switch put-differently plain-override",
+    "rules": "rules-file backdoor-rule rule-planted habit-planted habit-config plant-habit agent-rules-poison cursor-rule-poison skill-poison memory-and-habit claude-md cursorrules", "aside": "new-words override set-aside new-task before-you-continue task-switch put-differently plain-override",
     "authority": "legal-voice fake-authority identity authority consent-claimed important-user", "turns": "done-then forged-turn turns next-task", "error": "status-trick false-frame fake-error plain-threat",
     "verdict": "recommend-this set-answer falsify verdict-job answer-only small-print words-in-mouth", "data": "data-rows log-csv data-talk data-field log-line cell-text json-words",
     "language": "sprachen translated more-languages tongues other-language tongues-two", "repo": "code-remarks issue-steps package-meta repo-talk code-words old-news", "mail": "invite-lines mail-calendar invite-mail quiet-ticket",
@@ -599,7 +609,7 @@ def main():
     a = argparse.ArgumentParser()
     a.add_argument("--data", required=True)
     a.add_argument("--features", required=True)
-    a.add_argument("--own")
+    a.add_argument("--own", nargs="+", help="own texts; the first file also has what they are put into")
     a.add_argument("--grammar")
     a.add_argument("--held", help="own texts of kinds that nothing is learned from")
     a.add_argument("--ordinary", nargs=2, default=[], help="list of packages, and where they are")
@@ -610,8 +620,8 @@ def main():
     a.add_argument("--kinds", action="store_true", help="measure kinds of texts that were left out, too")
     z = a.parse_args()
     docs = list(read_data(z.data)) + list(read_more(pathlib.Path(z.data).parent)) + (list(read_own(z.own)) if z.own else [])
-    docs += list(read_grammar(z.grammar, z.own)) if z.grammar else []
-    docs += list(read_own(z.held, "held")) if z.held else []
+    docs += list(read_grammar(z.grammar, z.own[0])) if z.grammar else []
+    docs += list(read_own([z.held], "held")) if z.held else []
     hosts = list(read_ordinary(*z.ordinary)) if z.ordinary else []
     docs += (list(in_files(docs, hosts)) if hosts else []) + hosts
     s = Set(docs, z.features, read_names(z.shapes, z.lexicon))

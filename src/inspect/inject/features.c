@@ -276,10 +276,6 @@ static void surroundings(struct view *v)
 	shape(v, S_AGENTS + step(a->agent, a->words, agent, 2), true);
 	shape(v, S_DEVS + step(a->dev, a->words, dev, 2), true);
 	shape(v, S_BULLETS + step(a->bullets, a->n, bullet, 2), true);
-	shape(v, S_LENGTH + (a->words < 60 ? 0 : a->words < 400 ? 1 : 2), true);
-	shape(v, S_FIRST, v->i == 0);
-	shape(v, S_LAST, v->i + 1 == a->n);
-	shape(v, S_ALONE, a->n <= 3);
 	shape(v, S_ISOLATED, isolated);
 	shape(v, S_ISOLATED_ORDER, isolated && v->order);
 	shape(v, S_ISOLATED_YOU_ORDER, isolated && v->order && has(v, BIT(LEX_YOU)));
@@ -651,7 +647,7 @@ static void own_words(struct view *v)
 
 		before = plain ? w->hash : 0;
 		for (unsigned k = 0; plain && k < 2; k++) {
-			uint32_t f = (two[k] * 0x9e3779b1u) >> 20;
+			uint32_t f = (two[k] * 0x9e3779b1u) >> 17;
 
 			if (two[k] && !(seen[f / 64] >> f % 64 & 1))
 				put(v, FEATURE_WORD + f);

@@ -266,7 +266,7 @@ uint64_t inject_meaning(struct inject_word *w, size_t n);
 #define FEATURE_PAIR       FEATURE_DEEP                   /* one meaning before another */
 #define FEATURE_PAIRS      2304u
 #define FEATURE_WORD       (FEATURE_PAIR + FEATURE_PAIRS) /* a word or two in a row, by their hash */
-#define FEATURE_WORDS      4096u
+#define FEATURE_WORDS      32768u
 #define FEATURE_COUNT      (FEATURE_WORD + FEATURE_WORDS)
 #define FEATURES_MAX       3072u /* of one sentence; more are left out */
 

@@ -19,14 +19,10 @@ enum shape {
 	S_ORDERS = S_ABOUT + 4, /* of sentences that start with an order */
 	S_YOUS = S_ORDERS + 4,
 	S_AGENTS = S_YOUS + 3,
-	S_LENGTH = S_AGENTS + 3,
-	S_QUOTED_WORD = S_LENGTH + 3, /* a quotation mark behind a word stands before it */
+	S_QUOTED_WORD = S_AGENTS + 3, /* a quotation mark behind a word stands before it */
 	S_QUOTED_COLON,               /* … behind a colon or a bracket */
 	S_QUOTED_BACK,                /* a backquote */
 	S_MENTIONED, /* "example", "such as", words about attacks stand before it */
-	S_FIRST,
-	S_LAST,
-	S_ALONE,    /* nearly nothing else is there */
 	S_ISOLATED, /* nothing around it gives orders or says "you" */
 	S_QUESTION,
 	S_BULLET,
