@@ -36,8 +36,8 @@ GATE_LOSS, GATE_STEPS = 0.011, 1500  # what is lost of the sentences that matter
 HELD = -1e3  # the score of what is not scored
 REAL_AGAINST = 32.0  # how much a sentence of a real harmless text counts against one of a collection of tasks for agents …
 AGENT_AGAINST = 72.0  # … of a real file for agents: they are few …
-OWN_AGAINST = 10.0  # … of our own harmless texts: near to attacks on purpose …
-ABOUT_AGAINST = 4.0  # … and of our own texts about attacks
+OWN_AGAINST = 12.0  # … of our own harmless texts: near to attacks on purpose …
+ABOUT_AGAINST = 10.0  # … and of our own texts about attacks
 BULK = 5.0  # what all ordinary packages together weigh, and …
 OTHERS = 2.0  # … what all other harmless texts do, against all that is to be found
 IN_FILES, IN_FILE_MORE = 2, 2.0  # real files that a line of our own is put into, and how much more it counts there
@@ -68,7 +68,7 @@ STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
 AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules", "skill-file", "cursor-rules")  # kinds of our own harmless texts that stand in files for agents
-BUDGET = {"file": 0.002, "natural": 0.008, "agent_doc": 0.0135, "security_doc": 0.045}
+BUDGET = {"file": 0.0015, "natural": 0.0065, "agent_doc": 0.0135, "security_doc": 0.045}
 
 
 def prior(names):
