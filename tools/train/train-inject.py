@@ -580,8 +580,8 @@ def fit_gate(s, program, net, zero):
 
 def numbers(f, name, values, form):
     f.write(f"static const {name} = {{\n")
-    for i in range(0, len(values), 64):
-        f.write("\t" + ",".join(form % v for v in values[i:i + 64]) + ",\n")
+    for i in range(0, len(values), 128):
+        f.write("\t" + ",".join(form % v for v in values[i:i + 128]) + ",\n")
     f.write("};\n")
 
 

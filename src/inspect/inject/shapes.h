@@ -23,7 +23,7 @@ enum shape {
 	S_QUOTED_COLON,               /* … behind a colon or a bracket */
 	S_QUOTED_BACK,                /* a backquote */
 	S_MENTIONED, /* "example", "such as", words about attacks stand before it */
-	S_ISOLATED, /* nothing around it gives orders or says "you" */
+	S_ISOLATED,  /* nothing around it gives orders or says "you" */
 	S_QUESTION,
 	S_BULLET,
 	S_CAPITALS,
