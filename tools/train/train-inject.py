@@ -68,6 +68,7 @@ STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
 AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules", "skill-file", "cursor-rules")  # kinds of our own harmless texts that stand in files for agents
+MARGIN = 0.15  # how far above the point where the budgets are just kept texts become suspicious: other sources are other sources
 BUDGET = {"file": 0.0015, "natural": 0.0065, "agent_doc": 0.0135, "security_doc": 0.045}
 
 
@@ -645,7 +646,7 @@ def main():
     if z.out:
         use = np.array([group(d) != "held" for d in docs])
         net = together(s, use).rounded()
-        write(z.out, net, fit_gate(s, z.features, net, zero), marks)
+        write(z.out, net, fit_gate(s, z.features, net, zero), [marks[0] + MARGIN, marks[1] - MARGIN])
         print("trained on everything:")
         table(docs, s.best(combine(s, net.score(s) - zero)), [0.0, marks[1]], sys.stdout)
 
