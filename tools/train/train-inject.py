@@ -629,7 +629,8 @@ def main():
     print("rules alone (1, 4):")
     table(docs, s.best(s.base), [1.0, 4.0], sys.stdout)
     model = leave_one_out(s)
-    zero = find_zero(s, model)
+    least = find_zero(s, model)
+    zero = least + MARGIN
     loso = np.where([group(d) in ("gen", "ordinary") for d in docs], HELD, s.best(combine(s, model - zero)))
     marks = [zero, find_malicious(docs, loso)]
     print("leave-one-source-out, together; suspicious (0), malicious (%.2f):" % marks[1])
@@ -646,7 +647,7 @@ def main():
     if z.out:
         use = np.array([group(d) != "held" for d in docs])
         net = together(s, use).rounded()
-        write(z.out, net, fit_gate(s, z.features, net, zero), [marks[0] + MARGIN, marks[1] - MARGIN])
+        write(z.out, net, fit_gate(s, z.features, net, least), marks)
         print("trained on everything:")
         table(docs, s.best(combine(s, net.score(s) - zero)), [0.0, marks[1]], sys.stdout)
 
