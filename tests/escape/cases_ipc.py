@@ -69,7 +69,9 @@ def _(t):
         for act in (["sendto", s], ["sendmsg", s, "one"], ["sendmsg", s, "many"], ["pair-sendto", s]):
             sent[0], before = sent[0] + 1, t.acts
             t.attack(act, errs=ANY, canary=lambda got=got, sent=sent: (time.sleep(0.05), quiet(got, sent[0])))
-            sent[0] -= t.acts == before
+            if t.acts == before:  # it did not end well outside; it may have been heard all the same
+                time.sleep(1)
+                sent[0] = len(got)
 
 
 @case(59, "descriptors over sockets", "ipc")
