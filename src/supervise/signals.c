@@ -68,10 +68,12 @@ int signals_step(struct loop *l, struct bawn_error *err)
 
 		if (signo == SIGWINCH)
 			terminal_size(l);
-		else if (is_message(signo) && !is_ignored(signo) && !l->gone && !l->ended)
-			(void)l->in->be->signal(l->in, signo, NULL); /* nobody to tell is fine */
-		else if (!is_message(signo) && !is_ignored(signo))
+		else if (is_ignored(signo))
+			continue;
+		else if (!is_message(signo))
 			r = loop_stop(l, signo, err);
+		else if (!l->gone && !l->ended) /* nobody to tell is fine */
+			(void)l->in->be->signal(l->in, signo, NULL);
 		if (r < 0)
 			return r;
 	}

@@ -576,27 +576,25 @@ static int vet_install(
 	return sh_report(s, c, &f);
 }
 
-/* find / … 2>/dev/null: who looks where he has no business does not want to hear about it. */
-static int vet_quiet(struct sh *s, const struct sh_command *c, const struct sh_redir *d)
+/* The command's line behind a word that says what else is known of it. */
+static int match_as(struct sh *s, const struct sh_command *c, const char *what)
 {
-	const char *line;
+	const char *line = bawn_arena_printf(s->a, "%s %s", what, c->line);
 
-	if (d->fd != 2 || strcmp(d->path, "/dev/null") != 0 || !c->args.n ||
-		strcmp(c->args.v[0].text, "find") != 0)
-		return 0;
-	line = bawn_arena_printf(s->a, "@quiet %s", c->line);
 	return line ? match(s, c, line) : sh_no_memory(s);
 }
 
-/* yes > /dev/null: what it says is thrown away. What never ends by itself does so for the work. */
-static int vet_drop(struct sh *s, const struct sh_command *c, const struct sh_redir *d)
+/* find / … 2>/dev/null: who looks where he has no business does not want to hear about it.
+ * yes > /dev/null: what never ends by itself and says nothing to anybody is there for the work. */
+static int vet_nowhere(struct sh *s, const struct sh_command *c, const struct sh_redir *d)
 {
-	const char *line;
-
-	if (d->fd == 2 || strcmp(d->path, "/dev/null") != 0 || !c->args.n)
+	if (strcmp(d->path, "/dev/null") != 0 || !c->args.n)
 		return 0;
-	line = bawn_arena_printf(s->a, "@drop %s", c->line);
-	return line ? match(s, c, line) : sh_no_memory(s);
+	if (d->fd != 2)
+		return match_as(s, c, "@drop");
+	return strcmp(c->args.v[0].text, "find") == 0 && d->kind == SH_OUT
+		       ? match_as(s, c, "@quiet")
+		       : 0;
 }
 
 static int vet_redirect(struct sh *s, const struct sh_command *c, const struct sh_redir *d)
@@ -613,10 +611,8 @@ static int vet_redirect(struct sh *s, const struct sh_command *c, const struct s
 		rc = vet_put(s, c, d->path, &c->out);
 	if (rc == 0 && d->kind == SH_OUT && d->fd != 2)
 		rc = vet_install(s, c, d->path, &c->out);
-	if (rc == 0 && d->kind == SH_OUT)
-		rc = vet_quiet(s, c, d);
 	if (rc == 0 && out)
-		rc = vet_drop(s, c, d);
+		rc = vet_nowhere(s, c, d);
 	return rc;
 }
 
