@@ -7,10 +7,10 @@
  * Stands in for that dispatcher, and only where the build has found that it can: the two functions
  * are the only ones of it that are used.
  */
-#include <cpuid.h>
 #include <hs_runtime.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "cpu.h" /* beside this file: the build tries it alone */
 
 typedef hs_error_t scan_fn(const hs_database_t *db, const char *data, unsigned length,
 	unsigned flags, hs_scratch_t *scratch, match_event_handler onEvent, void *context);
@@ -32,42 +32,20 @@ enum kind {
 	AVX512VBMI
 };
 
-#define SSSE3        (1u << 9) /* leaf 1, ecx */
-#define SSE42_POPCNT (1u << 20 | 1u << 23)
-#define XSAVE        (1u << 27)
-#define AVX          (1u << 28)
-#define AVX2_BIT     (1u << 5) /* leaf 7, ebx */
-#define AVX512_F_BW  (1u << 16 | 1u << 30)
-#define AVX512_VBMI  (1u << 1) /* leaf 7, ecx */
-#define STATE_YMM    0x06u
-#define STATE_AVX512 0xe0u
-
-/* What the kernel keeps for a process: registers that it does not are not to be used. */
-static uint32_t kept_state(void)
-{
-	uint32_t low, high;
-
-	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-	return low;
-}
-
 static enum kind ask(void)
 {
-	uint32_t a, b, c, d, one;
+	const unsigned sse42 = bit_SSE4_2 | bit_POPCNT, avx512 = bit_AVX512F | bit_AVX512BW;
+	struct bawn_cpu x = bawn_cpu_ask();
 
-	__cpuid(1, a, b, one, d);
-	if ((one & (XSAVE | AVX)) == (XSAVE | AVX)) {
-		uint32_t kept = kept_state();
-
-		__cpuid_count(7, 0, a, b, c, d);
-		if ((kept & STATE_AVX512) == STATE_AVX512 && (b & AVX512_F_BW) == AVX512_F_BW)
-			return c & AVX512_VBMI ? AVX512VBMI : AVX512;
-		if ((kept & STATE_YMM) == STATE_YMM && b & AVX2_BIT)
+	if (x.one & bit_AVX) {
+		if ((x.state & BAWN_CPU_AVX512) == BAWN_CPU_AVX512 && (x.seven & avx512) == avx512)
+			return x.seven_c & bit_AVX512VBMI ? AVX512VBMI : AVX512;
+		if ((x.state & BAWN_CPU_AVX) == BAWN_CPU_AVX && x.seven & bit_AVX2)
 			return AVX2;
 	}
-	if ((one & SSE42_POPCNT) == SSE42_POPCNT)
+	if ((x.one & sse42) == sse42)
 		return COREI7;
-	return one & SSSE3 ? CORE2 : TOO_OLD;
+	return x.one & bit_SSSE3 ? CORE2 : TOO_OLD;
 }
 
 static enum kind kind(void)

@@ -7,8 +7,9 @@
 #include "inspect/inject/marks.h"
 
 #ifdef __SSE2__
-#include <cpuid.h>
 #include <immintrin.h>
+
+#include "inspect/cpu.h"
 #endif
 
 const unsigned char inject_kind[256] = {
@@ -585,34 +586,17 @@ INJECT_AVX512 static void look_first3(struct inject_marks *m)
 enum inject_machine inject_machine_most = INJECT_HAS_AVX512;
 
 #ifdef INJECT_AVX2
-#define STATE_AVX    0x06u /* registers that the kernel keeps for everybody */
-#define STATE_AVX512 0xe6u
-
-/*
- * Three questions, when there is something to look at: the C library may not have asked
- * (base/start.c), and the compiler's own way would ask before main(), in every start of the
- * program. In a virtual machine each one is slow.
- */
 static enum inject_machine ask_machine(void)
 {
 	const unsigned avx2 = bit_AVX2 | bit_BMI | bit_BMI2;
 	const unsigned avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512VL;
 	const unsigned vbmi = bit_AVX512VBMI | bit_AVX512VBMI2;
-	unsigned a, b, c, d, state, high;
-	bool counts;
+	struct bawn_cpu x = bawn_cpu_ask();
 
-	if (__get_cpuid_max(0, NULL) < 7)
+	if ((x.state & BAWN_CPU_AVX) != BAWN_CPU_AVX || (x.seven & avx2) != avx2)
 		return INJECT_ANY;
-	__cpuid(1, a, b, c, d);
-	if (!(c & bit_OSXSAVE))
-		return INJECT_ANY;
-	counts = c & bit_POPCNT;
-	__asm__("xgetbv" : "=a"(state), "=d"(high) : "c"(0));
-	__cpuid_count(7, 0, a, b, c, d);
-	if ((state & STATE_AVX) != STATE_AVX || (b & avx2) != avx2)
-		return INJECT_ANY;
-	return (state & STATE_AVX512) == STATE_AVX512 && counts && (b & avx512) == avx512 &&
-			       (c & vbmi) == vbmi
+	return (x.state & BAWN_CPU_AVX512) == BAWN_CPU_AVX512 && x.one & bit_POPCNT &&
+			       (x.seven & avx512) == avx512 && (x.seven_c & vbmi) == vbmi
 		       ? INJECT_HAS_AVX512
 		       : INJECT_HAS_AVX2;
 }
