@@ -104,15 +104,16 @@ need_bwrap() {
 
 @test "when bawn is killed, nothing of it stays" {
 	need_bwrap
-	"$BAWN" run -q --backend bwrap -- sh -c 'setsid sleep 98761 & echo up; sleep 98761' >out 3>&- &
+	local mark="sleep 98761.$$" # not that of the same test as another user
+	"$BAWN" run -q --backend bwrap -- sh -c "setsid $mark & echo up; $mark" >out 3>&- &
 	pid=$!
 	for _ in $(seq 100); do grep -q up out && break; sleep 0.1; done
 	grep -q up out
 	kill -KILL "$pid"
 	wait "$pid" || true
-	for _ in $(seq 100); do pgrep -f 'sleep 98761' >/dev/null || break; sleep 0.1; done
-	run ! pgrep -f 'sleep 98761'
-	run ! pgrep -f "bwrap.*$base"
+	for _ in $(seq 200); do pgrep -f "$mark" >/dev/null || break; sleep 0.1; done
+	run -1 pgrep -af "$mark"
+	run -1 pgrep -af "bwrap.*$base"
 }
 
 @test "a tool that is not there is named, with the way to get it" {
