@@ -28,6 +28,7 @@ bench: ## measure against the peers in one run; writes docs/BENCHMARKS.md
 	@$(MAKE) --no-print-directory build
 	@bench/run.py $(B)
 eval: build ## how good detection is on labelled data (DATA=folder); writes docs/DETECTION.md
+	@tools/setup.sh train
 	@tools/eval.py $(B) $(DATA) --train --out docs/DETECTION.md
 asan: ## the suite under AddressSanitizer and UBSan, but for what needs static programs and for timing (escape, fault, egress, bench)
 	@tools/setup.sh test
@@ -50,7 +51,8 @@ valgrind: ## unit tests of everything that makes no wall, under valgrind
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory build
 	@tools/valgrind.sh $(B)
-train: build ## train the injection model on DATA/inject.jsonl.gz and ordinary files next to it and in packages that it fetches (needs numpy)
+train: build ## train the injection model on DATA/inject.jsonl.gz and ordinary files next to it and in packages that it fetches
+	@tools/setup.sh train
 	ninja -C $(B) --quiet tools/train/inject-features tools/train/inject-fit
 	tools/train/ordinary.py tools/train/ordinary.txt build-deps/ordinary
 	tools/train/train-inject.py --data $(DATA)/inject.jsonl.gz --own tools/train/inject-own.txt $(sort $(wildcard tools/train/inject-own-*.txt)) --grammar tools/train/inject-grammar.txt \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Install what building (and with `all`, testing and measuring) needs from Debian. Asks for nothing; does nothing
+# Install what building (or testing, measuring, training) needs from Debian. Asks for nothing; does nothing
 # when everything is there. Run by make.
 set -eu
 
@@ -18,14 +18,16 @@ case "$what" in
 build) want=$build ;;
 test) want="$build $tests $walls" ;;
 bench) want="$build $bench $walls jq git" ;;
-*) echo "usage: $0 build|test|bench" >&2; exit 2 ;;
+train) want=$build ;;
+*) echo "usage: $0 build|test|bench|train" >&2; exit 2 ;;
 esac
+[ "$what" != train ] || python3 -c 'import numpy' 2>/dev/null || want="$want python3-numpy"
 
 command -v npm >/dev/null || want="$want npm"
 
 here=$(cd "$(dirname "$0")" && pwd)
-for_walls=1
-[ "$what" != build ] || for_walls=
+for_walls=
+case "$what" in test | bench) for_walls=1 ;; esac
 
 # grammars that npm brings; wasmtime's library that pip brings; a kernel for virtual machines
 finish()

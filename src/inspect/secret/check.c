@@ -96,7 +96,7 @@ static bool check_aws_id(struct candidate *c)
 	struct value v = candidate_value(c), rest = {v.p + 4, v.len - 4};
 
 	/* ASIA, ABIA and ACCA also begin words in capitals */
-	return !value_has_word(v, "EXAMPLE") &&
+	return !value_has_word(v, "EXAMPLE|TESTTEST|DUMMY|FAKE") &&
 	       (!memcmp(v.p, "AKIA", 4) || value_has_digit(rest) || !value_wordlike(v));
 }
 
