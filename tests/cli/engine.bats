@@ -145,16 +145,19 @@ load engine
 @test "bawn is killed: nothing stays" {
 	need_engine
 	bawn run -q --backend docker -- true
+	local mark="sleep 4711.$$"
 	for pause in 0.02 0.05 0.1 0.2 0.4 0.8; do
-		"$BAWN" run --backend docker -- sleep 4711 3>&- &
+		# shellcheck disable=SC2086 # two words
+		"$BAWN" run --backend docker -- $mark 3>&- &
 		pid=$!
 		sleep $pause
 		kill -KILL $pid 2>/dev/null || true
 		wait $pid || true
 	done
-	sleep 3
-	nothing_left
-	! pgrep -f "^sleep 4711" >/dev/null
+	sleep 3 # what the daemon was told before is done later
+	nothing_left soon
+	for _ in $(seq 600); do pgrep -f "^$mark" >/dev/null || break; sleep 0.1; done
+	run -1 pgrep -af "^$mark"
 }
 
 @test "the daemon does not answer: 125, and what to do" {
@@ -173,8 +176,9 @@ load engine
 	(
 		while [ ! -e started ]; do sleep 0.1; done
 		kill -KILL "$(cat "$base/own/docker/started")"
+		touch dead
 	) 3>&- &
-	run bawn run -q --backend docker -- sh -c 'touch started; sleep 2; echo end'
+	run bawn run -q --backend docker -- sh -c 'touch started; until [ -e dead ]; do sleep 0.1; done; sleep 1; echo end'
 	[ "$status" -eq 0 ] && [ "$output" = end ]
 	run --separate-stderr -125 bawn run --backend docker -- true
 	one_error
@@ -248,7 +252,7 @@ load engine
 # Containers whose bawn is gone. Others' that are alive are not ours to judge; those of a bawn that was killed go soon.
 no_podman_orphans() {
 	local name pid left
-	for _ in $(seq 100); do
+	for _ in $(seq 300); do
 		left=
 		for name in $(podman ps --all --format '{{.Names}}' --filter name='^bawn-[0-9]'); do
 			pid=${name#bawn-}
@@ -305,11 +309,11 @@ no_podman_orphans() {
 		wait $pid || true
 		pids+=" $pid"
 	done
-	for _ in $(seq 150); do
+	for _ in $(seq 600); do
 		left=$(for pid in $pids; do pgrep -f "bawn-$pid-[0-9a-f]{12}" || true; done)
 		[ -n "$left" ] || break
 		sleep 0.1
 	done
 	[ -z "$left" ] || { ps -o pid,args $left; false; }
-	nothing_left
+	nothing_left soon
 }

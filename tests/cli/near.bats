@@ -107,11 +107,10 @@ need_bwrap() {
 	local mark="sleep 98761.$$" # not that of the same test as another user
 	"$BAWN" run -q --backend bwrap -- sh -c "setsid $mark & echo up; $mark" >out 3>&- &
 	pid=$!
-	for _ in $(seq 100); do grep -q up out && break; sleep 0.1; done
-	grep -q up out
+	await "$pid" grep -q up out
 	kill -KILL "$pid"
 	wait "$pid" || true
-	for _ in $(seq 200); do pgrep -f "$mark" >/dev/null || break; sleep 0.1; done
+	for _ in $(seq 600); do pgrep -f "$mark" >/dev/null || break; sleep 0.1; done
 	run -1 pgrep -af "$mark"
 	run -1 pgrep -af "bwrap.*$base"
 }

@@ -270,15 +270,9 @@ need_keyring() {
 	mkfifo hold
 	"$BAWN" secret set --key-file "$base/key" TOKEN <hold >/dev/null &
 	exec 8>hold
-	for _ in $(seq 100); do
-		pid=$(pgrep -P $! -x bawn-vault) && break
-		sleep 0.05
-	done
-	[ -n "$pid" ]
-	for _ in $(seq 100); do
-		grep -q '^Seccomp:.*2$' "/proc/$pid/status" && break
-		sleep 0.05
-	done
+	await $! pgrep -P $! -x bawn-vault >/dev/null
+	pid=$(pgrep -P $! -x bawn-vault)
+	await "$pid" grep -q '^Seccomp:.*2$' "/proc/$pid/status"
 	grep -q '^Seccomp:.*2$' "/proc/$pid/status"
 	grep -q '^NoNewPrivs:.*1$' "/proc/$pid/status"
 	grep -q '^CapEff:.*0000000000000000$' "/proc/$pid/status"
@@ -620,7 +614,7 @@ for nr, args in ((250, (10, -4, b"user", b"x", 0)), (250, (11, -4, None, 0)), (2
 	bawn run --secret TOKEN --key-file "$base/key" --net allowlist --allow-host api.example.org -- \
 		sh -c 'echo out; echo err >&2; read x <go' >../out 2>../err &
 	pid=$!
-	for _ in $(seq 200); do [ -s ../out ] && [ -s ../err ] && break || sleep 0.1; done
+	await "$pid" test -s ../out -a -s ../err
 	# the same search finds what is there to be found
 	run -0 python3 "$BATS_TEST_DIRNAME/memory.py" "$pid" bawn "api.example.org"
 	[ -n "$output" ]

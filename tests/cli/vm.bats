@@ -74,7 +74,7 @@ check_workspace() {
 
 @test "qemu: time, output and memory are limited, and the result says by what" {
 	need_vm
-	run --separate-stderr bawn run --json --backend qemu --timeout 40s --output-limit 2000 -- sh -c 'echo hi; yes'
+	run --separate-stderr bawn run --json --backend qemu --timeout 300s --output-limit 2000 -- sh -c 'echo hi; yes'
 	[ "$(jq -r .limit <<<"$output")" = output ]
 	[ "$(jq -r .level <<<"$output")" = vm ]
 	[[ $(jq -r .walls <<<"$output") == *"QEMU microvm"* ]]
@@ -90,16 +90,12 @@ check_workspace() {
 	need_vm
 	"$BAWN" run -q --backend qemu -- sh -c 'echo up; sleep 1000' >out 2>err &
 	pid=$!
-	for _ in $(seq 600); do
-		[ ! -s out ] || break
-		kill -0 "$pid" || break
-		sleep 0.1
-	done
+	await "$pid" test -s out
 	[ "$(cat out)" = up ]
 	kids=$(pgrep -P "$pid")
 	[ -n "$kids" ]
 	kill -KILL "$pid"
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		left=$(ls -d /tmp/bawn-"$pid"-* 2>/dev/null || true)
 		for k in $kids; do
 			kill -0 "$k" 2>/dev/null && left+=" $k"
@@ -190,15 +186,11 @@ left_of() {
 	fake_jailer
 	"$BAWN" run -q --backend firecracker -- sh -c 'echo up; sleep 1000' >out 2>err 3>&- &
 	pid=$!
-	for _ in $(seq 600); do
-		[ ! -s out ] || break
-		kill -0 "$pid" || break
-		sleep 0.1
-	done
+	await "$pid" test -s out
 	[ "$(cat out)" = up ]
 	[ -n "$(left_of "$pid")" ]
 	kill -KILL "$pid"
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		[ -n "$(left_of "$pid")" ] || break
 		sleep 0.1
 	done

@@ -435,7 +435,7 @@ def _(t):
 def _(t):
     for kind in ("chr", "blk"):
         for where in (t.ws, "/tmp"):
-            p = t.tidy(f"{where}/node-{os.path.basename(t.base)}-{kind}")
+            p = t.tidy(f"{where}/node-{os.path.basename(t.suite.base)}-{os.path.basename(t.base)}-{kind}")
             t.attack(["mknod", kind, p], setup=lambda: t.gone(p), canary=lambda: t.absent(p))
 
 

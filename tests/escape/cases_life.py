@@ -204,7 +204,7 @@ def _(t):
         raise Fail("the second run sees processes of the first")
     p.terminate()
     try:
-        p.wait(20)
+        p.wait(60)
     except Exception:
         raise Fail("the first run does not end on SIGTERM")
     t.absent(f"/tmp/{n}", f"/dev/shm/{n}", f"/tmp/{n}.s")

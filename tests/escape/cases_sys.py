@@ -169,10 +169,9 @@ def _(t):
     if os.stat(f"/proc/{p.pid}/environ").st_uid != t.uid:
         raise Skip("processes cannot be told apart by owner of /proc here")
     t.outside_ok()
-    p = t.popen(t.bawn_argv(["sleep", 10])[0])
-    time.sleep(1)
-    if p.poll() is not None:
-        raise Fail("the run ended early")
+    p = t.popen(t.bawn_argv("echo up; exec sleep 300")[0])
+    if b"up" not in p.stdout.readline():
+        raise Fail(f"the run ended early: {p.stderr.read().decode()[:200]}")
     if os.stat(f"/proc/{p.pid}/environ").st_uid == t.uid:
         raise Fail("the supervisor is dumpable")
     p.kill()
@@ -281,13 +280,13 @@ def _(t):
     paths = ["/sys/fs/cgroup/cgroup.procs"] + glob.glob("/sys/fs/cgroup/*/cgroup.procs")
     for p in paths:
         t.attack(["openw", p])
-        group = os.path.dirname(p) + "/bawn-escape-" + os.path.basename(t.base)
+        group = f"{os.path.dirname(p)}/{os.path.basename(t.suite.base)}-{os.path.basename(t.base)}"  # nobody else's
         t.attack(["mkdir", group], setup=lambda: os.path.isdir(group) and os.rmdir(group), canary=lambda: t.absent(group))
         if os.path.isdir(group):
             os.rmdir(group)
 
 
-@case(55, "limits stand before the first instruction", "limit.processes", "limit.files")
+@case(55, "limits stand before the first instruction", "limit.processes", "limit.files", alone="processes")
 def _(t):
     t.acts += 1
     if t.suite.outside_only:

@@ -145,7 +145,7 @@ class World:
     def inside_of(p):
         """The process in the new namespace: unshare became it by exec."""
         before = os.readlink("/proc/self/ns/net")
-        for _ in range(200):
+        for _ in range(3000):  # a minute
             with open(f"/proc/{p.pid}/cmdline", "rb") as f:
                 if b"servers.py" in f.read().split(b"\0", 2)[-1] and os.readlink(f"/proc/{p.pid}/ns/net") != before:
                     with open(f"/proc/{p.pid}/comm") as g:
