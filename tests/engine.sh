@@ -39,7 +39,7 @@ daemon_config() {
 }
 
 start_daemon() {
-	[ "$(id -u)" = 0 ] || skip "no daemon answers, and only root can start one"
+	[ "$(id -u)" = 0 ] || skip "no daemon answers, and only root can start one: start dockerd and let this user speak to it"
 	command -v dockerd >/dev/null || skip "no daemon answers, and there is no dockerd (apt-get install docker.io)"
 	mkdir -p "$1/docker"
 	daemon_config >"$1/docker/daemon.json"

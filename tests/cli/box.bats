@@ -258,7 +258,7 @@ seen() {
 
 @test "progress is shown to a person, and only to one" {
 	need_engine
-	command -v script >/dev/null || skip "there is no script(1)"
+	command -v script >/dev/null || skip "there is no script(1) (apt-get install bsdutils)"
 	printf 'FROM %s\nRUN echo x >/etc/made\n' $image >Dockerfile
 	run -0 script -qec "'$BAWN' box build ." /dev/null
 	[[ $output == *"bawn: Step 2/"* ]] || [[ $output == *"bawn: #"* ]]

@@ -93,7 +93,7 @@ load engine
 
 @test "an engine's socket is never shown" {
 	need_engine
-	[[ ${DOCKER_HOST:-unix:///var/run/docker.sock} == unix://* ]] || skip "the daemon is not at a socket"
+	[[ ${DOCKER_HOST:-unix:///var/run/docker.sock} == unix://* ]] || skip "the daemon is not at a socket: unset DOCKER_HOST"
 	socket=${DOCKER_HOST:-unix:///var/run/docker.sock}
 	socket=${socket#unix://}
 	run --separate-stderr -125 bawn run --backend docker --ro "${socket%/*}" -- touch ran
@@ -161,7 +161,7 @@ load engine
 }
 
 @test "the daemon does not answer: 125, and what to do" {
-	command -v docker >/dev/null || skip "there is no docker"
+	command -v docker >/dev/null || skip "there is no docker (apt-get install docker.io)"
 	run --separate-stderr -125 env DOCKER_HOST="unix://$base/none" "$BAWN" run --backend docker -- touch ran
 	one_error
 	[[ $stderr == *"does not answer"* ]]
@@ -170,7 +170,7 @@ load engine
 
 @test "the daemon dies in the middle" {
 	need_engine
-	[ "$(id -u)" = 0 ] || skip "only root starts daemons"
+	[ "$(id -u)" = 0 ] || skip "only root starts daemons: run the suite as root"
 	eval "$(DOCKER_HOST=unix://$base/none "$BATS_TEST_DIRNAME/../engine.sh" start "$base/own")"
 	bawn run -q --backend docker -- true
 	(
@@ -188,9 +188,9 @@ load engine
 
 @test "a disk that is full" {
 	need_engine
-	[ "$(id -u)" = 0 ] || skip "only root starts daemons"
+	[ "$(id -u)" = 0 ] || skip "only root starts daemons: run the suite as root"
 	mkdir "$base/small"
-	mount -t tmpfs -o size=24m none "$base/small" || skip "no file system can be mounted here"
+	mount -t tmpfs -o size=24m none "$base/small" || skip "no file system can be mounted here: needs CAP_SYS_ADMIN"
 	if said=$(DOCKER_HOST=unix://$base/none "$BATS_TEST_DIRNAME/../engine.sh" start "$base/small"); then
 		eval "$said"
 		bawn run -q --backend docker -- true || true
@@ -201,7 +201,7 @@ load engine
 	fi
 	"$BATS_TEST_DIRNAME/../engine.sh" stop "$base/small"
 	umount "$base/small"
-	[ -n "$said" ] || skip "no daemon on a small disk"
+	[ -n "$said" ] || skip "no daemon starts on a small disk: needs one that does with 24 MB"
 	[ "$full" = 125 ] && [ "$lines" = 1 ] && [ ! -e ran ] && [ -z "$left" ]
 }
 
@@ -219,8 +219,8 @@ load engine
 
 @test "an ordinary user, and an engine that is theirs to use" {
 	need_engine
-	[ "$(id -u)" = 0 ] || skip "root's test"
-	[[ $DOCKER_HOST == *"$ENGINE_DIR"* ]] || skip "the daemon is somebody else's"
+	[ "$(id -u)" = 0 ] || skip "for root only: cli/engine runs it"
+	[[ $DOCKER_HOST == *"$ENGINE_DIR"* ]] || skip "the daemon is somebody else's: needs a host where root can start one"
 	chmod 666 "${DOCKER_HOST#unix://}"
 	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "${BATS_FILE_TMPDIR%/*}" "$ENGINE_DIR" "$ENGINE_DIR/docker"
 	mkdir "$base/bin" && cp "$BAWN" "${BAWN%/*}"/bawn-inside "$base/bin"
@@ -266,7 +266,7 @@ no_podman_orphans() {
 }
 
 @test "podman, where it works" {
-	command -v podman >/dev/null || skip "there is no podman"
+	command -v podman >/dev/null || skip "there is no podman (apt-get install podman)"
 	run --separate-stderr bawn run --backend podman -- sh -c 'echo out; exit 3'
 	if [ "$status" = 125 ]; then
 		one_error
@@ -299,8 +299,8 @@ no_podman_orphans() {
 
 @test "podman: bawn is killed at any time and leaves no process" {
 	need_engine
-	command -v podman >/dev/null || skip "there is no podman"
-	bawn run -q --backend podman -- true || skip "podman does not work here"
+	command -v podman >/dev/null || skip "there is no podman (apt-get install podman)"
+	why=$(bawn run -q --backend podman -- true 2>&1) || skip "podman does not work here: $why"
 	for ms in 100 150 200 250 300 350 400; do
 		"$BAWN" run -q --backend podman -- sleep 60 >/dev/null 2>&1 3>&- 4>&- &
 		pid=$!

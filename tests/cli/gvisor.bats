@@ -7,7 +7,7 @@ load common
 # Skips where it cannot be had, with the reason.
 need_gvisor() {
 	need_plain
-	command -v runsc >/dev/null || skip "runsc is not installed"
+	command -v runsc >/dev/null || skip "runsc is not installed (apt-get install runsc, or gvisor.dev)"
 	run bawn run --backend gvisor -- true
 	[ "$status" -eq 0 ] || skip "gVisor cannot be used here: $output"
 }
@@ -27,7 +27,7 @@ need_gvisor() {
 
 @test "a workspace in a place that gVisor makes itself is refused with the reason" {
 	need_gvisor
-	[ -w /dev/shm ] || skip "/dev/shm cannot be written"
+	[ -w /dev/shm ] || skip "/dev/shm cannot be written: mount a tmpfs there"
 	place=$(mktemp -d /dev/shm/bawn-test.XXXXXX)
 	run bawn run --backend gvisor --workspace "$place" -- true
 	rmdir "$place"

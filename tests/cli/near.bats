@@ -7,7 +7,7 @@ wall() {
 }
 
 need_bwrap() {
-	command -v bwrap >/dev/null || skip "bubblewrap is not installed"
+	command -v bwrap >/dev/null || skip "bubblewrap is not installed (apt-get install bubblewrap)"
 }
 
 @test "every demanded control is in the receipt, and the result names the wall" {
@@ -90,7 +90,7 @@ need_bwrap() {
 
 @test "no network, a port of the host's loopback, or the door" {
 	need_bwrap
-	command -v curl >/dev/null || skip "curl is not installed"
+	command -v curl >/dev/null || skip "curl is not installed (apt-get install curl)"
 	run -7 wall -- curl -s -m 5 http://127.0.0.1:9/
 	run --separate-stderr bawn run --backend bwrap --net allowlist --allow-host good.example.org -- \
 		curl -s -o /dev/null -w '%{http_code}' http://evil.example.net/

@@ -37,7 +37,7 @@ ask() {
 }
 
 need_curl() {
-	command -v curl >/dev/null || skip "curl is not installed"
+	command -v curl >/dev/null || skip "curl is not installed (apt-get install curl)"
 }
 
 @test "prints variables that a shell can read" {

@@ -506,7 +506,7 @@ load common
 
 @test "programs that do not want to be dumped can make files as well" {
 	need_run
-	command -v python3 >/dev/null || skip "needs python3"
+	command -v python3 >/dev/null || skip "needs python3 (apt-get install python3)"
 	run -0 bawn run -- python3 -c 'import ctypes, os; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); os.mkdir("made"); open("made/file", "w")'
 	[ -f made/file ]
 	! command -v ssh-agent >/dev/null || run -0 bawn run -- ssh-agent true
@@ -566,7 +566,7 @@ load common
 
 @test "a program can look up the name of its host" {
 	need_run
-	command -v python3 >/dev/null || skip "needs python3"
+	command -v python3 >/dev/null || skip "needs python3 (apt-get install python3)"
 	run -0 bawn run -- python3 -c 'import socket; print(socket.getaddrinfo(socket.gethostname(), 80)[0][4][0])'
 	[[ $output == 127.* || $output == ::1 ]]
 }
@@ -582,7 +582,7 @@ load common
 
 @test "whoever starts it may ignore its children" {
 	need_run
-	command -v python3 >/dev/null || skip "needs python3"
+	command -v python3 >/dev/null || skip "needs python3 (apt-get install python3)"
 	run -7 timeout 120 python3 -c 'import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])' \
 		"$BAWN" run -- sh -c 'sh -c true; exit 7'
 }

@@ -29,7 +29,7 @@ tty() {
 
 need_keyring() {
 	run bawn secret unlock --passphrase-fd 0 --for 5m <<<"$PASS"
-	[[ $output != *"keyring cannot be used here"* ]] || skip "no keyring here"
+	[[ $output != *"keyring cannot be used here"* ]] || skip "no keyring here: needs a kernel with keys and no filter that refuses keyctl"
 	[ "$status" -eq 0 ]
 }
 
@@ -466,7 +466,7 @@ need_keyring() {
 		'{hook_event_name: "PreToolUse", session_id: "s", cwd: $cwd, tool_name: "Bash", tool_input: {command: $command}}' >call
 	run -0 bawn hook claude-code <call
 	command=$(jq -r '.hookSpecificOutput.updatedInput.command // empty' <<<"$output")
-	[ -n "$command" ] || skip "this command is not rewritten: $output"
+	[ -n "$command" ] || skip "this command is not rewritten: $output; needs a verdict of SUSPICIOUS"
 	run bash -c "$command"
 	[[ $output == *same* ]]
 }
@@ -601,14 +601,14 @@ for nr, args in ((250, (10, -4, b"user", b"x", 0)), (250, (11, -4, None, 0)), (2
 			--key-file "$base/key" --secret TOKEN -- true
 		[[ $stderr == *"SSL_CERT_FILE '$file'"*"outside the workspace"* ]]
 	done
-	[ -r /etc/ssl/certs/ca-certificates.crt ] || skip "no authorities here"
+	[ -r /etc/ssl/certs/ca-certificates.crt ] || skip "no authorities here (apt-get install ca-certificates)"
 	cp /etc/ssl/certs/ca-certificates.crt "$base/roots.pem"
 	SSL_CERT_FILE=$base/roots.pem run -0 bawn run -q --net allowlist --allow-host api.example.org \
 		--key-file "$base/key" --secret TOKEN -- true
 }
 
 @test "while a run goes on, no value lies in memory that is dumped" {
-	[ "$(id -u)" = 0 ] || skip "only root may look into the memory of bawn"
+	[ "$(id -u)" = 0 ] || skip "only root may look into the memory of bawn: cli/secret as root runs it"
 	vault
 	mkfifo go
 	bawn run --secret TOKEN --key-file "$base/key" --net allowlist --allow-host api.example.org -- \

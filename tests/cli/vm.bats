@@ -6,7 +6,7 @@ load common
 need_vm() {
 	need_plain
 	command -v qemu-system-x86_64 >/dev/null || skip "no qemu-system-x86_64 (apt-get install qemu-system-x86)"
-	[ -r "$(dirname "$BAWN")/vm/vmlinux" ] || skip "no kernel for virtual machines (tools/vm-kernel.sh build-deps/vm)"
+	[ -r "$(dirname "$BAWN")/vm/vmlinux" ] || skip "no kernel for virtual machines that we can read (tools/vm-kernel.sh build-deps/vm, where this user can go)"
 }
 
 # The stand-in, where bawn looks first: beside itself.
@@ -150,7 +150,7 @@ check_workspace() {
 
 # The jailer is for root; who is not does without it.
 fake_jailer() {
-	[ "$(id -u)" -eq 0 ] || skip "the jailer needs root"
+	[ "$(id -u)" -eq 0 ] || skip "the jailer needs root: cli/vm as root runs it"
 	fake_firecracker
 	cp "$BATS_TEST_DIRNAME/fake-jailer.py" "$base/bin/jailer"
 	chmod 755 "$base/bin/jailer"

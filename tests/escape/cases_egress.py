@@ -18,6 +18,7 @@ from lib import FAMILY, Fail, Skip, answers, case
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "egress", "e2e"))
 import servers  # noqa: E402
+from internet import PACKAGES  # noqa: E402
 
 GOOD, EVIL = "good.example.org", "evil.example.net"
 NET = ["--net", "allowlist", "--allow-host", "*.example.org"]
@@ -50,7 +51,7 @@ def begin(t):
 def need(*programs):
     for p in programs:
         if not shutil.which(p, path="/usr/local/bin:/usr/bin:/bin"):
-            raise Skip(f"'{p}' is not installed")
+            raise Skip(f"'{p}' is not installed (apt-get install {PACKAGES.get(p, p)})")
 
 
 def heard(w, mark, at=OUT):
@@ -253,7 +254,7 @@ def _(t):
     look = ("evil-good.example.org", f"{GOOD}.evil.example.net", "xgood.example.org", "x.good.example.org",
             "good.example.org.evil.example.net.", "g\u043e\u043ed.example.org", "xn--gd-vlc7b.example.org")
     if not t.suite.outside_only and t.host(f"curl -sfm10 http://{look[0]}/").code:
-        raise Skip("the server has no such names")
+        raise Skip("the server has no such names: its records are in tests/egress/e2e/servers.py")
     t.acts += 2 * len(look)
     if t.suite.outside_only:
         return

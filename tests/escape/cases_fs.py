@@ -52,7 +52,7 @@ def _(t):
         t.file(f"{t.out}/{name}/config")
     t.link(t.out, t.ws + "/away")
     if t.host(["create", t.ws + "/away/pwn"]).what != "ok":
-        raise Skip("cannot write through a symlink outside")
+        raise Skip("cannot write through a symlink outside: set BAWN_ESCAPE_DIR to where one can")
     t.gone(t.out + "/pwn", t.ws + "/away")
     t.outside_ok()
     swappers = [t.popen(t.cmd(["swap", f"{t.ws}/{n}", f"{t.out}/{n}", 60000])) for n in (".git", ".claude")]
@@ -196,7 +196,7 @@ def git(t, where, text):
 
 def need_git(t):
     if not shutil.which("git"):
-        raise Skip("git is not installed")
+        raise Skip("git is not installed (apt-get install git)")
     t.file(t.home + "/.gitconfig", "[user]\nname = n\nemail = e@example.org\n[init]\ndefaultBranch = main\n"
            "[protocol \"file\"]\nallow = always\n")
 
@@ -278,7 +278,7 @@ def _(t):
 @case(10, "other spelling of a protected name on a case-insensitive file system", "fs.protect", identities=("root", "user"))
 def _(t):
     if os.geteuid():
-        raise Skip("needs root to mount a case-insensitive file system")
+        raise Skip("needs root to mount a case-insensitive file system: run the suite as root")
     img, mnt, ws = t.base + "/img", t.base + "/cf", t.base + "/cf/ws"
     t.dir(mnt)
     make = (f"truncate -s 16m {img} && mkfs.ext4 -q -O casefold -E encoding=utf8 {img} && mount -o loop {img} {mnt} && "
@@ -294,10 +294,10 @@ def _(t):
         t.procs.append(p)
         return t.finish(p, 60)
     if not shutil.which("mkfs.ext4"):
-        raise Skip("mkfs.ext4 is not installed")
+        raise Skip("mkfs.ext4 is not installed (apt-get install e2fsprogs)")
     r = within([t.probe, "create", ".GIT/HOOKS/pre-commit"])
     if r.what != "ok":
-        raise Skip(f"no case-insensitive ext4 here: {(r.err or r.what).strip()[:80]}")
+        raise Skip(f"no case-insensitive ext4 here, needs CONFIG_UNICODE and loop devices: {(r.err or r.what).strip()[:80]}")
     t.outside_ok()
     for act in (["create", ".GIT/HOOKS/pre-commit"], ["write", ".Git/Config"], ["mkdir", ".CLAUDE"],
                 ["create", ".Mcp.Json"], ["rename", ".GIT", "x"]):
@@ -345,7 +345,7 @@ def _(t):
     try:
         r = t.host(["fdlist"], pass_fds=fds)
         if not all(f"fd {n} " in r.out for n in fds):
-            raise Skip("descriptors are not inherited outside")
+            raise Skip("descriptors are not inherited outside: needs a limit of more than 700 (ulimit -n)")
         t.outside_ok()
         for act in t.pick(("fdscan", "fdlist"), 1):
             r = t.bawn([act], pass_fds=fds)
@@ -365,7 +365,7 @@ def _(t):
     pwn = t.out + "/pwn"
     t.link(t.out, t.ws + "/link")
     if t.host(["create", "pwn"], cwd=t.out).what != "ok":
-        raise Skip("cannot write there outside")
+        raise Skip("cannot write there outside: set BAWN_ESCAPE_DIR to where one can")
     t.gone(pwn)
     t.outside_ok()
     for cwd in t.pick((t.ws + "/link", t.out), 1):
@@ -454,7 +454,7 @@ def _(t):
 @case(18, "setuid file in the workspace", "privilege")
 def _(t):
     if os.geteuid():
-        raise Skip("needs root to make a file of another owner")
+        raise Skip("needs root to make a file of another owner: run the suite as root")
     other = t.suite.user if t.identity == "root" else (0, 0)
     p = t.ws + "/suid"
     t.copy(t.probe, p)
@@ -463,7 +463,7 @@ def _(t):
     r = t.host(f"{p} ids")
     ids = r.out.split()
     if len(ids) < 4 or ids[1] == ids[3]:
-        raise Skip(f"setuid has no effect outside: {r.out.strip()}")
+        raise Skip(f"setuid has no effect outside, set BAWN_ESCAPE_DIR to a place without nosuid: {r.out.strip()}")
     t.outside_ok()
     ids = t.bawn(f"{p} ids").out.split()
     if len(ids) < 4 or ids[1] != ids[3]:
@@ -477,7 +477,7 @@ def _(t):
     t.copy(t.probe, p)
     t.host(f"chmod 4755 {p}")
     if not os.stat(p).st_mode & 0o4000:
-        raise Skip("files cannot be made setuid outside")
+        raise Skip("files cannot be made setuid outside: set BAWN_ESCAPE_DIR to another file system")
     os.chmod(p, 0o755)
     t.outside_ok()
     t.bawn(f"chmod 4755 {p}; perl -e 'sysopen(F, \"{made}\", 65, 04755)'; true")
@@ -489,7 +489,7 @@ def _(t):
 @case(18, "file capabilities in the workspace", "privilege", identities=("user",))
 def _(t):
     if os.geteuid():
-        raise Skip("needs root to give a file capabilities")
+        raise Skip("needs root to give a file capabilities: run the suite as root")
     p = t.ws + "/fcap"
     t.copy(t.probe, p)
     os.setxattr(p, "security.capability", struct.pack("<IIIII", 0x02000001, 1 << 13, 0, 0, 0))
@@ -497,7 +497,7 @@ def _(t):
     def effective(r):
         return [line.split()[1] for line in r.out.splitlines() if line.startswith("CapEff")]
     if effective(t.host(f"{p} read /proc/self/status")) != ["0000000000002000"]:
-        raise Skip("file capabilities have no effect outside")
+        raise Skip("file capabilities have no effect outside: set BAWN_ESCAPE_DIR to a place without nosuid")
     t.outside_ok()
     got = effective(t.bawn(f"{p} read /proc/self/status"))
     if got not in ([], ["0000000000000000"]):
@@ -518,7 +518,7 @@ def _(t):
              for where in ("/tmp", "/var/tmp", "/dev/shm", t.base + "/run") for n in "ab"]
     for p in paths:
         if t.host(["create", p]).what != "ok":
-            raise Skip(f"'{p}' cannot be made outside")
+            raise Skip(f"'{p}' cannot be made outside: make its directory writable")
         t.gone(p)
     t.outside_ok()
     t.many([["symlink", "/etc/passwd", p] if p.endswith("b") else ["create", p] for p in paths])

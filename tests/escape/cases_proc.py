@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 
-from lib import CALL, FAR, PATH, SLOW, TASK, Fail, Skip, case
+from lib import CALL, FAR, PATH, SLOW, TASK, Fail, Skip, case, fails_outside
 
 
 @case(26, "trace or write another process", "proc")
@@ -114,7 +114,7 @@ def arrives(path):
 def _(t):
     p, pid, _a = t.victim()
     if t.host(["kill", pid, 19]).what != "ok":
-        raise Skip("cannot stop a process outside")
+        raise Skip("cannot stop a process outside: needs a host that lets a user signal its own")
     p.kill()
     t.outside_ok()
     for sig, who in t.pick(((9, "1"), (15, "$PPID"), (9, "$PPID"), (19, "$PPID"), (19, "1")), 2):
@@ -143,11 +143,11 @@ def on_terminal(t, argv):
 @case(30, "push input into the caller's terminal", "syscalls")
 def _(t):
     if not shutil.which("setsid"):
-        raise Skip("setsid is not installed")
+        raise Skip("setsid is not installed (apt-get install util-linux)")
     for act in (["tiocsti"], ["tiocsti-wide"], ["tioclinux"]):
         r = on_terminal(t, t.cmd(act))
         if r.what != "ok":
-            t.skip_act(f"{act[0]}: fails outside as well ({r.what})")
+            t.skip_act(f"{act[0]}: {fails_outside(r.what)}")
             continue
         t.acts += 1
         if t.suite.outside_only:
@@ -161,13 +161,13 @@ def _(t):
 @case(30, "no controlling terminal of the caller", "proc")
 def _(t):
     if not shutil.which("setsid") or on_terminal(t, t.cmd(["tty"])).what != "ok":
-        raise Skip("/dev/tty cannot be opened outside")
+        raise Skip("/dev/tty cannot be opened outside: needs a /dev with tty and ptmx")
     t.outside_ok()
     r = on_terminal(t, t.bawn_argv(["tty"])[0])
     if r.what not in {"ENXIO", "ENOENT", "EACCES", "EPERM", "ENODEV", *(["EIO"] if t.tier == "gvisor" else [])}:
         raise Fail(f"/dev/tty: {r}")
     if terminal(on_terminal(t, t.cmd(["read", "/proc/self/stat"]))) == 0:
-        raise Skip("/proc does not tell the terminal outside")
+        raise Skip("/proc does not tell the terminal outside: needs Linux' own /proc")
     if terminal(on_terminal(t, t.bawn_argv(["read", "/proc/self/stat"])[0])) != 0:
         raise Fail("the caller's terminal is the controlling terminal inside")
 
@@ -195,7 +195,7 @@ def _(t):
         time.sleep(0.1)
         found = t.marked(m)
     if not found:
-        raise Skip("nothing survives outside")
+        raise Skip("nothing survives outside: needs a host whose processes may outlive their parents")
     t.end(found)
     t.outside_ok()
     m = "in-" + m[::-1]  # what started late outside is not ours to find
@@ -211,7 +211,7 @@ def _(t):
 def _(t):
     m = marker(t)
     if t.host("sleep 1 & exit 3").seconds < 0.9:
-        raise Skip("a held pipe does not delay the caller outside")
+        raise Skip("a held pipe does not delay the caller outside: needs a usual shell")
     t.acts += 1
     if t.suite.outside_only:
         return
@@ -276,7 +276,7 @@ def _(t):
     p.stdout.readline()
     p.kill()
     if len(t.marked(m)) == 0:
-        raise Skip("children of a killed process die outside as well")
+        raise Skip("children of a killed process die outside as well: run it where nothing reaps them")
     t.end(t.marked(m))
     t.acts += 1
     if t.suite.outside_only:
@@ -339,7 +339,7 @@ def _(t):
 def _(t):
     m = marker(t)
     if t.host(["burn", 1]).what != "ok":
-        raise Skip("there is a time limit outside as well")
+        raise Skip("there is a time limit outside as well: ulimit -t unlimited")
     t.acts += 1
     if t.suite.outside_only:
         return
@@ -357,7 +357,7 @@ def _(t):
         t.acts += 1
         if t.suite.outside_only:
             if len(t.host(["spew", 8192, lines]).out) < 8 << 20:
-                raise Skip("the output is cut outside as well")
+                raise Skip("the output is cut outside as well: needs room for 8 MB")
             continue
         r = t.bawn(["spew", 65536, lines], ["--output-limit", "1m"])
         if r.limit != "output" or r.code != 137:

@@ -139,6 +139,19 @@ def answers(out):
     return found, last
 
 
+# What would let an act work outside that fails there.
+REMEDY = {
+    **dict.fromkeys(("EPERM", "EACCES"), "needs somebody who may do it outside: root's run tries it, with every capability"),
+    **dict.fromkeys(("ENOENT", "ENXIO", "ENODEV", "ENOTDIR"), "needs a host that has it"),
+    **dict.fromkeys(("EAFNOSUPPORT", "EPROTONOSUPPORT", "ESOCKTNOSUPPORT", "ENOSYS", "EOPNOTSUPP", "EINVAL"), "needs a kernel that has it"),
+    **dict.fromkeys(("EUSERS", "ENOSPC", "EMFILE", "EAGAIN"), "needs a host with higher limits"),
+}
+
+
+def fails_outside(what):
+    return f"fails outside as well ({what}): {REMEDY.get(what, 'needs a host where it works')}"
+
+
 class Box:
     """The surroundings of one case: directories of its own, its identity, what to take down afterwards."""
 
@@ -326,7 +339,7 @@ class Box:
             setup()
         r = self.host(act if outside is None else outside)
         if r.what != "ok":
-            self.skipped.append(f"{self.say(act)}: fails outside as well ({r.what})")
+            self.skipped.append(f"{self.say(act)}: {fails_outside(r.what)}")
             return None
         self.acts += 1
         if self.suite.outside_only:
@@ -384,7 +397,7 @@ class Box:
             if r.what == "ok":
                 good.append(act)
             else:
-                self.skipped.append(f"{self.say(act)}: fails outside as well ({r.what})")
+                self.skipped.append(f"{self.say(act)}: {fails_outside(r.what)}")
         if not good:
             return
         self.acts += len(good)

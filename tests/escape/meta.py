@@ -127,7 +127,7 @@ def judge(n, binary, hole, tier, rows, found, before):
         print(f"{'ok' if verdict == 'ok' else 'not ok'} {n} - without {hole}: bawn does not start, so no case was tried")
     elif not passed and not failed:
         verdict = "skip"
-        print(f"ok {n} - without {hole} # SKIP every case of rows {rows} is skipped here")
+        print(f"ok {n} - without {hole} # SKIP every case of rows {rows} is skipped here; see the reasons of 'escape'")
     else:
         verdict = "fail"
         print(f"not ok {n} - without {hole}: nothing notices")

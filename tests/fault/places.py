@@ -14,7 +14,7 @@ TOUCH = ["sh", "-c", "touch started; echo hi"]
 
 def need_root():
     if os.geteuid() != 0:
-        raise Skip("needs root to prepare the place")
+        raise Skip("needs root to prepare the place: run the suite as root")
 
 
 def expect_ok(place, r):
@@ -149,7 +149,7 @@ def few_descriptors(place):
 
 def few_processes(place):
     if place.identity == "root":
-        raise Skip("root has no such limit")
+        raise Skip("root has no such limit: the same runs as a user")
     for n in (1, 2, 3, 4, 6):
         for backend in ("native", "landlock"):
             r = place.run("/bin/bash", "-c", f"ulimit -u {n}; exec {place.suite.bawn} run --backend {backend} -- "
@@ -199,7 +199,7 @@ def no_user_namespaces(place):
     words = place.drop() + wrap
     probe = subprocess.run(words + ["unshare", "-U", "true"], check=False, capture_output=True, cwd=place.ws)
     if probe.returncode == 0:
-        raise Skip("user namespaces cannot be switched off here")
+        raise Skip("user namespaces cannot be switched off here: needs a kernel where unshare -Ur may write max_user_namespaces")
 
     # as an ordinary user: root by name only
     bare = ["/usr/bin/setpriv", "--bounding-set=-all", "--inh-caps=-all"]
@@ -232,7 +232,7 @@ def one_namespace_short(place):
         wrap = ["/usr/bin/unshare", "-Ur", "sh", "-c",
                 f'echo 0 > /proc/sys/user/max_{kind}_namespaces && exec "$@"', "sh"]
         if subprocess.run(place.drop() + wrap + ["true"], check=False, capture_output=True, cwd=place.ws).returncode:
-            raise Skip("namespaces cannot be limited here")
+            raise Skip("namespaces cannot be limited here: needs a kernel where unshare -Ur may write max_*_namespaces")
         r = place.run(*wrap, place.suite.bawn, "run", "--backend", "native", "--", *TOUCH)
         expect_not_run(place, r, "namespace", "No space left on device")
         expect_not_run(place, place.run(*wrap, place.suite.bawn, "run", "--", *TOUCH), "No space left on device")

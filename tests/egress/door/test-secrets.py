@@ -645,7 +645,7 @@ def run(net_world, d, line, **more):
 
 def curl(world):
     if not shutil.which("curl"):
-        return "curl is not installed"
+        return "curl is not installed (apt-get install curl)"
     with door(world) as d:
         for extra in ([], ["--http1.1"], ["--http2"], ["--socks5-hostname", f"127.0.0.1:{d.port}"], ["--compressed"]):
             world.reset()
@@ -683,7 +683,7 @@ s.once('data', () => https.get({host: 'a.w.test', path: '/mirror', headers: {aut
 
 def node(world):
     if not shutil.which("node"):
-        return "node is not installed"
+        return "node is not installed (apt-get install nodejs)"
     with door(world) as d:
         world.reset()
         r = run(world, d, ["node", "-e", NODE])
@@ -694,7 +694,7 @@ def node(world):
 
 def git_over_https_with_a_password(world):
     if not shutil.which("git"):
-        return "git is not installed"
+        return "git is not installed (apt-get install git)"
     base = os.environ["BAWN_TEST_GIT"]
     bare, work = os.path.join(base, "repo.git"), os.path.join(base, "work")
     quiet = {"check": True, "capture_output": True,
@@ -771,7 +771,7 @@ def a_value_is_in_one_place_of_the_door_only(world):
         try:
             before = places(d.pid, VALUE)
         except OSError:
-            return "the memory of the door cannot be read, as it should be"
+            return "the memory of the door cannot be read, as it should be: root's run looks into it"
         assert len(before) == 1, before
         t = secure(d)
         for path in ("/hello", "/mirror", "/mirror?cut=3", "/mirror?before=40000", "/mirror?at=location"):

@@ -50,7 +50,7 @@ def case(title):
 def need(*programs):
     for p in programs:
         if not shutil.which(p, path="/usr/local/bin:/usr/bin:/bin"):
-            raise Skip(f"'{p}' is not installed")
+            raise Skip(f"'{p}' is not installed (apt-get install {internet.PACKAGES.get(p, p)})")
 
 
 class Result:
@@ -235,7 +235,7 @@ def _(t):
 @case("pip against an index")
 def _(t):
     if subprocess.run([PY, "-m", "pip", "--version"], capture_output=True).returncode:
-        raise Skip("pip is not installed")
+        raise Skip("pip is not installed (apt-get install python3-pip)")
     cmd = (f"{PY} -m pip download -q --no-deps --no-cache-dir --retries 0 --timeout 60 --disable-pip-version-check "
            "-d /tmp/w -i https://{}/files/simple demo && ls /tmp/w")
     t.works(cmd.format("pypi.example.org"), "demo-1.0")
@@ -268,7 +268,7 @@ def _(t):
 def _(t):
     go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
     if not go:
-        raise Skip("'go' is not installed")
+        raise Skip("'go' is not installed (apt-get install golang-go)")
     out = t.suite.bin + "/go-client"
     if not os.path.exists(out):
         env = {**os.environ, "CGO_ENABLED": "0", "GOCACHE": t.suite.base + "/gocache", "GOFLAGS": "-mod=mod",
@@ -276,7 +276,7 @@ def _(t):
         # as it comes from the source; making it faster takes longest
         done = subprocess.run([go, "build", "-gcflags=all=-N -l", "-o", out, HERE + "/client.go"], env=env, capture_output=True, text=True)
         if done.returncode:
-            raise Skip(f"go cannot build here: {done.stderr.strip()[:150]}")
+            raise Skip(f"go cannot build here, needs one that can: {done.stderr.strip()[:150]}")
     for how in ("env", "direct"):
         both(t, f"{out} {how} {{}}")
         both(t, f"{out} {how} {{}}", f"https://{GOOD}/", f"https://{EVIL}/")
@@ -457,7 +457,7 @@ def _(t):
 @case("the resolver's file: a link, a dangling link, none")
 def _(t):
     if not t.suite.root or t.identity != "root":
-        raise Skip("needs root: another /etc")
+        raise Skip("another /etc needs root: [root] tries it")
     etc = t.base + "/etc"
     show = "cat /etc/resolv.conf; getent hosts x.%s; echo asked $?" % EVIL
     bawn = " ".join([t.suite.bawn, "run", "-q", "--workspace", t.ws, "--net", "allowlist", "--", "sh", "-c", f"'{show}'"])
@@ -593,7 +593,7 @@ def _(t):
     shutil.copy(t.suite.bawn, lone + "/bawn")
     there = os.path.exists("/usr/libexec/bawn/bawn-egress")
     if there:
-        raise Skip("bawn-egress is installed")
+        raise Skip("bawn is installed: /usr/libexec/bawn/bawn-egress would be found; remove it")
     old, t.suite.bawn = t.suite.bawn, lone + "/bawn"
     try:
         r = t.bawn("echo ran")

@@ -108,7 +108,7 @@ static void in_namespace(void (*fn)(void))
 	int r = as_init(fn);
 
 	if (r == TEST_SKIP)
-		SKIP("no user namespace with its own /proc here");
+		SKIP("no user namespace with its own /proc here: needs one that is not in a container with a masked /proc");
 	ASSERT_EQ(r, 0);
 }
 
@@ -325,7 +325,7 @@ TEST(open_files)
 	struct stat st;
 
 	if (stat("/proc/self/fd", &st) < 0 || st.st_size == 0)
-		SKIP("this kernel does not tell the number of open files");
+		SKIP("the size of /proc/self/fd is not told: needs Linux 6.2");
 	plan.limits.files = 40;
 	struct bawn_meter *m = bawn_meter_new(&plan, BAWN_CTL_LIMIT_FILES, false);
 	(void)spawn(forever);
@@ -469,7 +469,7 @@ TEST(cpu_is_throttled)
 			return;
 	}
 	if (!told)
-		SKIP("the load of this machine changes too much");
+		SKIP("the load of this machine changes too much: run it on an idle one");
 	FAIL("%llu of %llu and %llu thousandths of a processor", (unsigned long long)limited,
 		(unsigned long long)before, (unsigned long long)after);
 }
@@ -597,7 +597,7 @@ TEST(kill_all_against_an_endless_fork_bomb)
 	plan.limits.processes = 200;
 	ASSERT_EQ(bawn_cgroup_new(&plan, &cg, &enforced, NULL), 0);
 	if (!(enforced & BAWN_CTL_LIMIT_PROCESSES))
-		SKIP("no control group to hold it");
+		SKIP("no control group to hold it: run as root, or in a delegated group");
 	pid_t pid = fork();
 	ASSERT_TRUE(pid >= 0);
 	if (pid == 0) {

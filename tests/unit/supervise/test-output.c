@@ -386,7 +386,7 @@ TEST(full_disk_is_a_closed_sink)
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		SKIP("no /dev/full here");
+		SKIP("no /dev/full here: mknod /dev/full c 1 7");
 	bed_init(&b, (const char *const[]){"yes", NULL});
 	b.o.out_fd = fd;
 	bed_run(&b);
@@ -402,7 +402,7 @@ static void old_kernel(void)
 	ASSERT_TRUE(ctx != NULL);
 	ASSERT_EQ(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EOPNOTSUPP), SCMP_SYS(pwritev2), 0), 0);
 	if (seccomp_load(ctx) < 0)
-		SKIP("no seccomp here");
+		SKIP("no seccomp here: needs CONFIG_SECCOMP_FILTER");
 	seccomp_release(ctx);
 }
 
