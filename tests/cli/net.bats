@@ -109,7 +109,3 @@ need_curl() {
 	run -0 lone/bawn run -- echo ran
 }
 
-@test "doctor offers it" {
-	bawn doctor --json >json || true
-	jq -e '.. | strings | select(. == "net.egress")' json >/dev/null
-}
