@@ -95,7 +95,8 @@ static const char *unusable(const struct bawn_backend *be)
 	static char why[300];
 
 	if (be->suits) { /* those that do not run every program have tests of their own */
-		(void)snprintf(why, sizeof(why), "%s does not run programs of the host: see contract/modules", be->name);
+		(void)snprintf(why, sizeof(why),
+			"%s does not run programs of the host: see contract/modules", be->name);
 		return why;
 	}
 	if (probe_of(be)->offers)
@@ -224,12 +225,17 @@ static void end(void)
 static const struct bawn_plan *plan_with(
 	const struct bawn_backend *be, const char *const *argv, const char *key, const char *value)
 {
+	/* a machine of the usual size takes longer to boot */
+	bool small = is_slow(be) && (!key || strcmp(key, "limits.memory") != 0);
 	const struct bawn_setting settings[] = {
 		{.key = "level", .text = is_kernel(be) ? "process" : "none", .flag = "test"},
+		{.key = small ? "limits.memory" : key,
+			.text = small ? "512m" : value,
+			.flag = "test"},
 		{.key = key, .text = value, .flag = "test"}};
 	struct bawn_policy_source src = {.workspace = workspace,
 		.settings = settings,
-		.n_settings = key ? 2 : 1,
+		.n_settings = 1u + (small ? 1u : 0u) + (key ? 1u : 0u),
 		.no_admin = true,
 		.no_user = true,
 		.no_workspace = true};

@@ -59,11 +59,12 @@ def _(t):
     if t.suite.outside_only:
         return
     env = t.env(CANARY="outside-secret")
-    r = t.bawn("cat /proc/*/environ /proc/*/cmdline; true", env=env)
-    if "outside-secret" in r.out:
+    acts = ["cat /proc/*/environ /proc/*/cmdline; true"]
+    acts += [f"$P openw /proc/{pid}/{f}" for pid in (1, "$PPID") for f in ("mem", "root/etc/passwd")]
+    found = t.many(acts, env=env) if t.tier in SLOW else [t.bawn(a, env=env) for a in acts]
+    if "outside-secret" in (t.last.out if t.tier in SLOW else found[0].out):
         raise Fail("the caller's environment can be read inside")
-    acts = [f"$P openw /proc/{pid}/{f}" for pid in (1, "$PPID") for f in ("mem", "root/etc/passwd")]
-    for act, r in zip(acts, t.many(acts, env=env) if t.tier in SLOW else [t.bawn(a, env=env) for a in acts]):
+    for act, r in zip(acts[1:], found[1:]):
         if r is None or r.what == "ok":
             raise Fail(f"{act}: the supervisor's can be opened for writing: {r}")
 
