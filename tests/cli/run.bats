@@ -554,6 +554,13 @@ load common
 	[ -z "$stderr" ]
 	PATH=$base/first:$PATH run --separate-stderr -0 bawn run --ro "$base/first" -- ls .
 	[ "$output" = first ]
+	# a link is not there either, whatever it leads to
+	ln -sf /bin/ls "$base/first/ls"
+	PATH=$base/first:$PATH run --separate-stderr -0 bawn run -- ls -d /
+	[ "$output" = / ]
+	PATH=$base/first:$PATH run --separate-stderr -0 bawn run --ro "$base/first" -- ls -d /
+	run --separate-stderr -127 bawn run --backend native -- "$base/first/ls"
+	[[ $stderr == *"outside the sandbox"*"--ro"* ]]
 }
 
 @test "a line for a shell in one word: said how it is run" {
