@@ -69,7 +69,7 @@ def suite(binary, tier, rows, hole=None, known=()):
     if hole:
         cmd += ["--first", "--jobs", "2", *[a for name in known for a in ("--known", name)]]
     began = time.monotonic()
-    run = subprocess.run(cmd, env=env, capture_output=True, text=True, timeout=600)
+    run = subprocess.run(cmd, env=env, capture_output=True, text=True, timeout=1800)
     out = run.stdout
     if not re.search(r"^1\.\.\d", out, re.M):
         sys.exit(f"Bail out! the suite did not start: {(out + run.stderr).strip()[:200]}")
