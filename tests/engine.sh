@@ -39,7 +39,7 @@ daemon_config() {
 }
 
 start_daemon() {
-	[ "$(id -u)" = 0 ] || skip "no daemon answers, and only root can start one"
+	[ "$(id -u)" = 0 ] || skip "no daemon answers, and only root can start one: start dockerd and let this user speak to it"
 	command -v dockerd >/dev/null || skip "no daemon answers, and there is no dockerd (apt-get install docker.io)"
 	mkdir -p "$1/docker"
 	daemon_config >"$1/docker/daemon.json"
@@ -49,7 +49,7 @@ start_daemon() {
 	echo $! >"$1/docker/started"
 	DOCKER_HOST=unix://$1/docker/sock
 	export DOCKER_HOST
-	for _ in $(seq 100); do
+	for _ in $(seq 300); do
 		answers && return
 		kill -0 "$(cat "$1/docker/started")" 2>/dev/null || break
 		sleep 0.2
@@ -63,7 +63,7 @@ stop_daemon() {
 	[ -f "$1/docker/started" ] || return 0
 	pid=$(cat "$1/docker/started")
 	kill "$pid" 2>/dev/null
-	for _ in $(seq 100); do
+	for _ in $(seq 300); do
 		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.1
 	done

@@ -11,12 +11,14 @@ tests="bats jq git bubblewrap mandoc clang clang-format clang-tidy libclang-rt-d
     file lld wasi-libc libclang-rt-14-dev-wasm32"
 # other people's walls, each of which is skipped where it is not to be had
 walls="docker.io iptables runsc qemu-system-x86 podman crun uidmap slirp4netns busybox-static lz4"
+# who reads the completions for them; skipped as well where they are not to be had
+shells="zsh fish"
 bench="firejail bubblewrap ripgrep socat iproute2 tinyproxy-bin squid"
 
 what=${1:-build}
 case "$what" in
 build) want=$build ;;
-test) want="$build $tests $walls" ;;
+test) want="$build $tests $walls $shells" ;;
 bench) want="$build $bench $walls jq git" ;;
 train) want=$build ;;
 *) echo "usage: $0 build|test|bench|train" >&2; exit 2 ;;
@@ -76,7 +78,7 @@ install()
 }
 # shellcheck disable=SC2086
 install $missing || for p in $missing; do
-    install "$p" || case " $walls " in
+    install "$p" || case " $walls $shells " in
     *" $p "*) echo "setup: there is no package $p here; what needs it is skipped" >&2 ;;
     *) exit 1 ;;
     esac

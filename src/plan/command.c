@@ -145,6 +145,23 @@ int plan_make_env(struct plan_builder *b, struct bawn_error *err)
 	return 0;
 }
 
+/* Is the name itself inside, and not only what it leads to? Without mounts a link is followed
+ * wherever it lies. */
+static bool is_there(const struct plan_builder *b, const char *path)
+{
+	const char *name = strrchr(path, '/');
+	const char *dir = name ? bawn_arena_strndup(b->a, path, (size_t)(name - path)) : NULL;
+	const struct bawn_mount *m;
+	const char *real;
+
+	if (!dir || b->plan->tier == BAWN_TIER_LANDLOCK ||
+		bawn_path_resolve(b->a, *dir ? dir : "/", &real) < 0)
+		return true;
+	real = bawn_path_join(b->a, real, name + 1);
+	m = real ? plan_cover(b, real) : NULL;
+	return m && m->kind != BAWN_MNT_SCRATCH;
+}
+
 /* True if the file can be executed inside: visible, regular, executable for us. */
 static int usable(const struct plan_builder *b, const char *path)
 {
@@ -155,7 +172,7 @@ static int usable(const struct plan_builder *b, const char *path)
 	if (bawn_path_resolve(b->a, path, &real) < 0)
 		return -ENOENT;
 	m = plan_cover(b, real);
-	if (!m || m->kind == BAWN_MNT_SCRATCH)
+	if (!m || m->kind == BAWN_MNT_SCRATCH || !is_there(b, path))
 		return -EXDEV;
 	if (m->kind == BAWN_MNT_HIDE || stat(real, &st) < 0 || !S_ISREG(st.st_mode))
 		return -EACCES;

@@ -97,17 +97,10 @@ three_runs() {
 	[ "$output" = "$(tail -n 1 "$log")" ]
 	"$BAWN" audit tail --json -f -n 1 >seen &
 	pid=$!
-	tries=0
-	while [ ! -s seen ] && [ $tries -lt 200 ]; do
-		sleep 0.05
-		tries=$((tries + 1))
-	done
+	await "$pid" test -s seen
 	bawn run -- true
 	last=$(tail -n 1 "$log")
-	while ! grep -qxF "$last" seen && [ $tries -lt 400 ]; do
-		sleep 0.05
-		tries=$((tries + 1))
-	done
+	await "$pid" grep -qxF "$last" seen || true
 	kill -INT "$pid" || true
 	kill -TERM "$pid" || true
 	wait "$pid" || true

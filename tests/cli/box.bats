@@ -14,6 +14,11 @@ container() {
 	bawn box status --json "$1" | jq -r .container
 }
 
+# Is it under way in the container $inside?
+seen() {
+	[[ $(docker top "$inside") == *"$1"* ]]
+}
+
 @test "create, exec, status, list, stop, start, rm" {
 	need_engine
 	run -0 bawn box create one --image $image
@@ -61,19 +66,16 @@ container() {
 	inside=$(container one)
 	"$BAWN" box exec one -- sleep 4713 3>&- &
 	neighbour=$!
+	await "$neighbour" seen "sleep 4713"
 	run --separate-stderr -124 bawn box exec one --timeout 1s -- sh -c 'sleep 4712 & setsid sleep 4712 & sleep 4712'
 	[[ $stderr == *limits.time* ]]
 	[[ $(docker top "$inside") != *"sleep 4712"* ]]
 	"$BAWN" box exec one -- sh -c 'setsid sleep 4712 & sleep 4712' 3>&- &
 	pid=$!
-	for _ in $(seq 100); do
-		[[ $(docker top "$inside") != *"sleep 4712"* ]] || break
-		sleep 0.1
-	done
-	[[ $(docker top "$inside") == *"sleep 4712"* ]]
+	await "$pid" seen "sleep 4712"
 	kill -KILL $pid
 	wait $pid || true
-	for _ in $(seq 50); do
+	for _ in $(seq 600); do
 		[[ $(docker top "$inside") == *"sleep 4712"* ]] || break
 		sleep 0.1
 	done
@@ -88,15 +90,13 @@ container() {
 @test "runs in one box cannot touch each other" {
 	need_engine
 	bawn box create one --image $image >/dev/null
-	"$BAWN" box exec one -- sleep 30 3>&- &
+	inside=$(container one)
+	"$BAWN" box exec one -- sleep 3000 3>&- &
 	neighbour=$!
-	for _ in $(seq 100); do
-		[[ $(docker top "$(container one)") != *"sleep 30"* ]] || break
-		sleep 0.1
-	done
+	await "$neighbour" seen "sleep 3000"
 	run -0 bawn box exec one -- sh -c 'for p in $(pidof sleep) 1; do kill -9 $p 2>/dev/null && echo killed; cat /proc/$p/environ 2>/dev/null | grep -c . ; done; true'
 	[[ $output != *killed* ]] && [[ $output != *[1-9]* ]]
-	[[ $(docker top "$(container one)") == *"sleep 30"* ]]
+	seen "sleep 3000"
 	kill -TERM $neighbour
 	wait $neighbour || true
 }
@@ -138,8 +138,8 @@ container() {
 	bawn box create one --image $image >/dev/null
 	run --separate-stderr bawn box create one --image $image
 	[ "$status" -ne 0 ] && [[ $stderr == *"there is a box 'one' already"* ]]
-	"$BAWN" box exec one -- sh -c 'touch up; sleep 60' 3>&- &
-	for _ in $(seq 100); do [ ! -e up ] || break; sleep 0.1; done
+	"$BAWN" box exec one -- sh -c 'touch up; sleep 600' 3>&- &
+	await $! test -e up
 	run --separate-stderr bawn box rm one
 	[ "$status" -ne 0 ] && [[ $stderr == *"in use"* ]]
 	run -0 bawn box rm --force one
@@ -181,7 +181,7 @@ container() {
 		kill -KILL $pid 2>/dev/null || true
 		wait $pid || true
 	done
-	sleep 2
+	sleep 2 # what the daemon was told before is done later
 	bawn box cleanup --all
 	run -0 bawn box list
 	[ -z "$output" ]
@@ -258,7 +258,7 @@ container() {
 
 @test "progress is shown to a person, and only to one" {
 	need_engine
-	command -v script >/dev/null || skip "there is no script(1)"
+	command -v script >/dev/null || skip "there is no script(1) (apt-get install bsdutils)"
 	printf 'FROM %s\nRUN echo x >/etc/made\n' $image >Dockerfile
 	run -0 script -qec "'$BAWN' box build ." /dev/null
 	[[ $output == *"bawn: Step 2/"* ]] || [[ $output == *"bawn: #"* ]]

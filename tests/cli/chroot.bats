@@ -4,11 +4,11 @@
 load common
 
 need_root() {
-	[ "$(id -u)" = 0 ] || skip "only root can build this wall"
+	[ "$(id -u)" = 0 ] || skip "only root can build this wall: run the suite as root"
 }
 
 @test "for others than root it is refused with the reason" {
-	[ "$(id -u)" != 0 ] || skip "we are root; the same test runs as an ordinary user"
+	[ "$(id -u)" != 0 ] || skip "this is for others than root: cli-user/chroot runs it"
 	run --separate-stderr -125 bawn run --backend chroot -- true
 	[[ $stderr == *root* ]]
 }
@@ -38,7 +38,7 @@ need_root() {
 	need_root
 	none=(unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces; exec "$@"' sh)
 	if "${none[@]}" unshare -U true 2>/dev/null; then
-		skip "user namespaces cannot be switched off here"
+		skip "user namespaces cannot be switched off here: needs a kernel where unshare -Ur may write max_user_namespaces"
 	fi
 	run --separate-stderr -125 "${none[@]}" "$BAWN" run --backend native -- true
 	[[ $stderr == *"user namespaces"* ]]

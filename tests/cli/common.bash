@@ -22,6 +22,18 @@ bawn() {
 	"$BAWN" "$@"
 }
 
+# Wait until a command succeeds: two minutes at the most, and not longer than the process lives.
+await() {
+	local pid=$1
+	shift
+	for _ in $(seq 2400); do
+		! "$@" || return 0
+		kill -0 "$pid" 2>/dev/null || break
+		sleep 0.05
+	done
+	"$@"
+}
+
 # The default run must be possible here; if it is not, that is a failure and not a reason to look away.
 need_run() {
 	bawn run -q -- true

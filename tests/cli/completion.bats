@@ -15,12 +15,12 @@ complete_words() {
 }
 
 @test "zsh: parses" {
-	command -v zsh >/dev/null || skip "zsh is not installed"
+	command -v zsh >/dev/null || skip "zsh is not installed (apt-get install zsh)"
 	bawn completion zsh | zsh -n
 }
 
 @test "fish: parses" {
-	command -v fish >/dev/null || skip "fish is not installed"
+	command -v fish >/dev/null || skip "fish is not installed (apt-get install fish)"
 	bawn completion fish >c.fish
 	fish --no-execute c.fish
 }

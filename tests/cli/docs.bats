@@ -13,7 +13,7 @@ page() {
 }
 
 need_mandoc() {
-	command -v mandoc >/dev/null || skip "mandoc is not installed"
+	command -v mandoc >/dev/null || skip "mandoc is not installed (apt-get install mandoc)"
 }
 
 @test "pages are clean" {

@@ -93,7 +93,7 @@ load engine
 
 @test "an engine's socket is never shown" {
 	need_engine
-	[[ ${DOCKER_HOST:-unix:///var/run/docker.sock} == unix://* ]] || skip "the daemon is not at a socket"
+	[[ ${DOCKER_HOST:-unix:///var/run/docker.sock} == unix://* ]] || skip "the daemon is not at a socket: unset DOCKER_HOST"
 	socket=${DOCKER_HOST:-unix:///var/run/docker.sock}
 	socket=${socket#unix://}
 	run --separate-stderr -125 bawn run --backend docker --ro "${socket%/*}" -- touch ran
@@ -145,20 +145,23 @@ load engine
 @test "bawn is killed: nothing stays" {
 	need_engine
 	bawn run -q --backend docker -- true
+	local mark="sleep 4711.$$"
 	for pause in 0.02 0.05 0.1 0.2 0.4 0.8; do
-		"$BAWN" run --backend docker -- sleep 4711 3>&- &
+		# shellcheck disable=SC2086 # two words
+		"$BAWN" run --backend docker -- $mark 3>&- &
 		pid=$!
 		sleep $pause
 		kill -KILL $pid 2>/dev/null || true
 		wait $pid || true
 	done
-	sleep 3
-	nothing_left
-	! pgrep -f "^sleep 4711" >/dev/null
+	sleep 3 # what the daemon was told before is done later
+	nothing_left soon
+	for _ in $(seq 600); do pgrep -f "^$mark" >/dev/null || break; sleep 0.1; done
+	run -1 pgrep -af "^$mark"
 }
 
 @test "the daemon does not answer: 125, and what to do" {
-	command -v docker >/dev/null || skip "there is no docker"
+	command -v docker >/dev/null || skip "there is no docker (apt-get install docker.io)"
 	run --separate-stderr -125 env DOCKER_HOST="unix://$base/none" "$BAWN" run --backend docker -- touch ran
 	one_error
 	[[ $stderr == *"does not answer"* ]]
@@ -167,14 +170,15 @@ load engine
 
 @test "the daemon dies in the middle" {
 	need_engine
-	[ "$(id -u)" = 0 ] || skip "only root starts daemons"
+	[ "$(id -u)" = 0 ] || skip "only root starts daemons: run the suite as root"
 	eval "$(DOCKER_HOST=unix://$base/none "$BATS_TEST_DIRNAME/../engine.sh" start "$base/own")"
 	bawn run -q --backend docker -- true
 	(
 		while [ ! -e started ]; do sleep 0.1; done
 		kill -KILL "$(cat "$base/own/docker/started")"
+		touch dead
 	) 3>&- &
-	run bawn run -q --backend docker -- sh -c 'touch started; sleep 2; echo end'
+	run bawn run -q --backend docker -- sh -c 'touch started; until [ -e dead ]; do sleep 0.1; done; sleep 1; echo end'
 	[ "$status" -eq 0 ] && [ "$output" = end ]
 	run --separate-stderr -125 bawn run --backend docker -- true
 	one_error
@@ -184,9 +188,9 @@ load engine
 
 @test "a disk that is full" {
 	need_engine
-	[ "$(id -u)" = 0 ] || skip "only root starts daemons"
+	[ "$(id -u)" = 0 ] || skip "only root starts daemons: run the suite as root"
 	mkdir "$base/small"
-	mount -t tmpfs -o size=24m none "$base/small" || skip "no file system can be mounted here"
+	mount -t tmpfs -o size=24m none "$base/small" || skip "no file system can be mounted here: needs CAP_SYS_ADMIN"
 	if said=$(DOCKER_HOST=unix://$base/none "$BATS_TEST_DIRNAME/../engine.sh" start "$base/small"); then
 		eval "$said"
 		bawn run -q --backend docker -- true || true
@@ -197,7 +201,7 @@ load engine
 	fi
 	"$BATS_TEST_DIRNAME/../engine.sh" stop "$base/small"
 	umount "$base/small"
-	[ -n "$said" ] || skip "no daemon on a small disk"
+	[ -n "$said" ] || skip "no daemon starts on a small disk: needs one that does with 24 MB"
 	[ "$full" = 125 ] && [ "$lines" = 1 ] && [ ! -e ran ] && [ -z "$left" ]
 }
 
@@ -215,8 +219,8 @@ load engine
 
 @test "an ordinary user, and an engine that is theirs to use" {
 	need_engine
-	[ "$(id -u)" = 0 ] || skip "root's test"
-	[[ $DOCKER_HOST == *"$ENGINE_DIR"* ]] || skip "the daemon is somebody else's"
+	[ "$(id -u)" = 0 ] || skip "for root only: cli/engine runs it"
+	[[ $DOCKER_HOST == *"$ENGINE_DIR"* ]] || skip "the daemon is somebody else's: needs a host where root can start one"
 	chmod 666 "${DOCKER_HOST#unix://}"
 	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "${BATS_FILE_TMPDIR%/*}" "$ENGINE_DIR" "$ENGINE_DIR/docker"
 	mkdir "$base/bin" && cp "$BAWN" "${BAWN%/*}"/bawn-inside "$base/bin"
@@ -248,7 +252,7 @@ load engine
 # Containers whose bawn is gone. Others' that are alive are not ours to judge; those of a bawn that was killed go soon.
 no_podman_orphans() {
 	local name pid left
-	for _ in $(seq 100); do
+	for _ in $(seq 300); do
 		left=
 		for name in $(podman ps --all --format '{{.Names}}' --filter name='^bawn-[0-9]'); do
 			pid=${name#bawn-}
@@ -262,7 +266,7 @@ no_podman_orphans() {
 }
 
 @test "podman, where it works" {
-	command -v podman >/dev/null || skip "there is no podman"
+	command -v podman >/dev/null || skip "there is no podman (apt-get install podman)"
 	run --separate-stderr bawn run --backend podman -- sh -c 'echo out; exit 3'
 	if [ "$status" = 125 ]; then
 		one_error
@@ -295,8 +299,8 @@ no_podman_orphans() {
 
 @test "podman: bawn is killed at any time and leaves no process" {
 	need_engine
-	command -v podman >/dev/null || skip "there is no podman"
-	bawn run -q --backend podman -- true || skip "podman does not work here"
+	command -v podman >/dev/null || skip "there is no podman (apt-get install podman)"
+	why=$(bawn run -q --backend podman -- true 2>&1) || skip "podman does not work here: $why"
 	for ms in 100 150 200 250 300 350 400; do
 		"$BAWN" run -q --backend podman -- sleep 60 >/dev/null 2>&1 3>&- 4>&- &
 		pid=$!
@@ -305,11 +309,11 @@ no_podman_orphans() {
 		wait $pid || true
 		pids+=" $pid"
 	done
-	for _ in $(seq 150); do
+	for _ in $(seq 600); do
 		left=$(for pid in $pids; do pgrep -f "bawn-$pid-[0-9a-f]{12}" || true; done)
 		[ -n "$left" ] || break
 		sleep 0.1
 	done
 	[ -z "$left" ] || { ps -o pid,args $left; false; }
-	nothing_left
+	nothing_left soon
 }

@@ -2,6 +2,18 @@
 # bawn explain and bawn doctor: what would be, without doing it.
 load common
 
+# Trying every wall takes long, a virtual machine's for one: it is done once, and the tests have what was remembered.
+setup_file() {
+	local status=0
+	mkdir -m 700 "$BATS_FILE_TMPDIR/state"
+	XDG_STATE_HOME=$BATS_FILE_TMPDIR/state bawn doctor >"$BATS_FILE_TMPDIR/text" || status=$?
+	echo "$status" >"$BATS_FILE_TMPDIR/status"
+}
+
+doctor_before() {
+	cp -rp "$BATS_FILE_TMPDIR/state/." "$XDG_STATE_HOME/"
+}
+
 @test "explain: a line for every control" {
 	need_run
 	run --separate-stderr -0 bawn explain -- make
@@ -55,7 +67,11 @@ load common
 @test "doctor: exit status says whether a run is possible" {
 	expected=0
 	bawn run -q -- true 2>/dev/null || expected=1
+	[ "$(cat "$BATS_FILE_TMPDIR/status")" -eq "$expected" ]
+	grep -q bwrap "$BATS_FILE_TMPDIR/text"
+	doctor_before
 	run "-$expected" bawn doctor
+	[[ $output == *"--fresh tries again"* ]]
 	run "-$expected" bawn doctor sandbox
 	[[ $output == *kernel* && $output == *Landlock* && $output == *protected* ]]
 	run "-$expected" bawn doctor capabilities
@@ -63,17 +79,20 @@ load common
 }
 
 @test "doctor --json" {
+	doctor_before
 	run --separate-stderr bawn doctor --json
 	[ "$(jq -r .schema <<<"$output")" = bawn/doctor/v1 ]
 	jq -e '.backends | length > 0' <<<"$output"
 	jq -e '.backends[] | select(.available | not) | .reason | length > 0' <<<"$output" ||
 		jq -e 'all(.backends[]; .available)' <<<"$output"
 	[ "$(jq -r .sandbox.kernel <<<"$output")" = "$(uname -r)" ]
+	jq -e '.. | strings | select(. == "net.egress")' <<<"$output" >/dev/null
 	run --separate-stderr bawn doctor sandbox --json
 	jq -e 'has("backends") | not' <<<"$output"
 }
 
 @test "doctor finds the policy files" {
+	doctor_before
 	mkdir "$XDG_CONFIG_HOME/bawn"
 	echo 'limits: {memory: 1g}' >"$XDG_CONFIG_HOME/bawn/policy.yaml"
 	echo 'limits: {memory: 512m}' >.bawn.yaml

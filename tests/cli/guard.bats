@@ -48,14 +48,14 @@ acting() {
 }
 
 @test "the terminal, signals and background processes are left alone when let through" {
-	run -0 bawn guard -- sh -c 'sleep 3 >/dev/null 2>&1 & echo $!'
+	run -0 bawn guard -- sh -c 'sleep 300 >/dev/null 2>&1 3>&- & echo $!'
 	kill "$output"
 	run -143 bawn guard -- sh -c 'kill -TERM $$'
-	run -0 sh -c '"$0" guard -- sh -c "trap \"echo got; exit 0\" TERM; echo ready; sleep 5 & wait" >"$1" &
+	run -0 sh -c '"$0" guard -- sh -c "sleep 300 & s=\$!; trap \"echo got; kill \$s; exit 0\" TERM; echo ready; wait" >"$1" &
 		p=$!; until grep -q ready "$1"; do sleep 0.05; done; kill -TERM $p; wait $p; cat "$1"' "$BAWN" "$base/log"
 	[[ $output == *got* ]]
-	run -0 sh -c '"$0" guard -- sh -c "trap \"echo got; exit 0\" USR1; echo ready; sleep 5 & wait" >"$1" &
-		p=$!; until grep -q ready "$1"; do sleep 0.05; done; kill -USR1 $p; wait $p; cat "$1"' "$BAWN" "$base/log"
+	run -0 sh -c '"$0" guard -- sh -c "sleep 300 & s=\$!; trap \"echo got; kill \$s; exit 0\" USR1; echo ready; wait" >"$1" &
+		p=$!; until grep -q ready "$1"; do sleep 0.05; done; kill -USR1 $p; wait $p; cat "$1"' "$BAWN" "$base/second"
 	[[ $output == *got* ]]
 }
 

@@ -7,7 +7,7 @@ load common
 # Skips where it cannot be had, with the reason.
 need_gvisor() {
 	need_plain
-	command -v runsc >/dev/null || skip "runsc is not installed"
+	command -v runsc >/dev/null || skip "runsc is not installed (apt-get install runsc, or gvisor.dev)"
 	run bawn run --backend gvisor -- true
 	[ "$status" -eq 0 ] || skip "gVisor cannot be used here: $output"
 }
@@ -27,7 +27,7 @@ need_gvisor() {
 
 @test "a workspace in a place that gVisor makes itself is refused with the reason" {
 	need_gvisor
-	[ -w /dev/shm ] || skip "/dev/shm cannot be written"
+	[ -w /dev/shm ] || skip "/dev/shm cannot be written: mount a tmpfs there"
 	place=$(mktemp -d /dev/shm/bawn-test.XXXXXX)
 	run bawn run --backend gvisor --workspace "$place" -- true
 	rmdir "$place"
@@ -65,18 +65,25 @@ need_gvisor() {
 @test "a file that changed on the host meanwhile is kept, and that is said" {
 	need_gvisor
 	echo old >file
-	bawn run --backend gvisor -- sh -c 'echo inside >file; echo go; sleep 3' >out 2>err &
-	until grep -q go out; do sleep 0.05; done
+	mkfifo hold
+	"$BAWN" run --backend gvisor -- sh -c 'echo inside >file; echo go; read -r x' <hold >out 2>err 3>&- &
+	pid=$!
+	exec 8>hold
+	await "$pid" grep -q go out
 	echo host >file
-	wait
+	exec 8>&-
+	wait "$pid" || true # nothing was typed
 	[ "$(cat file)" = host ]
 	grep -q "meanwhile" err
 }
 
 @test "a timeout ends it, and what was done until then is here" {
 	need_gvisor
-	run bawn run --backend gvisor --timeout 3s -- sh -c 'echo kept >kept; sleep 1000'
-	[ "$status" -eq 124 ]
+	for time in 3s 20s 60s; do # it must get so far, which takes long on a busy machine
+		run bawn run --backend gvisor --timeout $time -- sh -c 'echo kept >kept; sleep 1000'
+		[ "$status" -eq 124 ]
+		[ ! -e kept ] || break
+	done
 	[ "$(cat kept)" = kept ]
 }
 
@@ -91,11 +98,11 @@ need_gvisor() {
 	need_gvisor
 	"$BAWN" run --backend gvisor -- sh -c 'echo go; sleep 1000' >out 2>/dev/null 3>&- &
 	pid=$!
-	until grep -q go out; do sleep 0.05; done
+	await "$pid" grep -q go out
 	left=$(pgrep -f "bawn-$pid-" || true)
 	[ -n "$left" ]
 	kill -9 "$pid"
-	for _ in $(seq 200); do
+	for _ in $(seq 600); do
 		pgrep -f "bawn-$pid-" >/dev/null || break
 		sleep 0.1
 	done

@@ -154,7 +154,7 @@ load common
 }
 
 @test "colours on a terminal, none with NO_COLOR or a dumb one" {
-	command -v script >/dev/null || skip "script(1) is not installed"
+	command -v script >/dev/null || skip "there is no script(1) (apt-get install bsdutils)"
 	run script -qec "env TERM=xterm '$BAWN' nosuchverb" /dev/null
 	[[ $output == *$'\033[31m'* ]]
 	run script -qec "env TERM=xterm NO_COLOR=1 '$BAWN' nosuchverb" /dev/null

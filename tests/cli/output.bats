@@ -68,8 +68,8 @@ aws() { echo "AKIA""2E0A8F3B244C9986"; }
 
 @test "a prompt without a newline appears before the answer is given" {
 	need_run
-	run -0 timeout 20 bash -c 'coproc "$0" run -q -- sh -c "printf Name:; read -r x; echo hello \$x"
-		IFS= read -r -N 5 -t 10 p <&"${COPROC[0]}"; echo "[$p]"; echo you >&"${COPROC[1]}"; read -r -t 10 l <&"${COPROC[0]}"; echo "$l"' "$BAWN"
+	run -0 timeout 150 bash -c 'coproc "$0" run -q -- sh -c "printf Name:; read -r x; echo hello \$x"
+		IFS= read -r -N 5 -t 60 p <&"${COPROC[0]}"; echo "[$p]"; echo you >&"${COPROC[1]}"; read -r -t 60 l <&"${COPROC[0]}"; echo "$l"' "$BAWN"
 	[[ $output == *"[Name:]"*"hello you"* ]]
 }
 

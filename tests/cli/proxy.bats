@@ -12,7 +12,7 @@ teardown() {
 start() {
 	"$BAWN" proxy --json "$@" >out 2>err &
 	pid=$!
-	for _ in $(seq 200); do
+	for _ in $(seq 2400); do
 		[ -s out ] && break
 		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.05
@@ -24,7 +24,7 @@ start() {
 
 # Wait until a line of `out` matches a jq filter.
 event() {
-	for _ in $(seq 200); do
+	for _ in $(seq 2400); do
 		jq -e -s "any(.[]; $1)" out >/dev/null && return
 		sleep 0.05
 	done
@@ -33,17 +33,17 @@ event() {
 }
 
 ask() {
-	curl -s -o body -w '%{http_code}' --max-time 20 --noproxy '' -x "http://u:${2-$token}@127.0.0.1:$port" "$1"
+	curl -s -o body -w '%{http_code}' --max-time 60 --noproxy '' -x "http://u:${2-$token}@127.0.0.1:$port" "$1"
 }
 
 need_curl() {
-	command -v curl >/dev/null || skip "curl is not installed"
+	command -v curl >/dev/null || skip "curl is not installed (apt-get install curl)"
 }
 
 @test "prints variables that a shell can read" {
 	"$BAWN" proxy --allow-host example.org >out 2>err &
 	pid=$!
-	for _ in $(seq 200); do
+	for _ in $(seq 2400); do
 		[ "$(wc -l <out)" -ge 8 ] && break
 		sleep 0.05
 	done
@@ -53,7 +53,7 @@ need_curl() {
 	grep -qE '^no_proxy=$' vars
 	if command -v curl >/dev/null; then
 		curl -s -o /dev/null --noproxy '' -x "$(sed -n "s/^export http_proxy='\(.*\)'/\1/p" out)" http://no.example/
-		for _ in $(seq 200); do
+		for _ in $(seq 2400); do
 			grep -q deny err && break
 			sleep 0.05
 		done
@@ -86,7 +86,7 @@ need_curl() {
 	event '.host == "two.example" and .rule == "two.example"'
 	echo 'network: {mode: sometimes}' >policy.yaml
 	kill -HUP "$pid"
-	for _ in $(seq 200); do
+	for _ in $(seq 2400); do
 		grep -q "old rules stay" err && break
 		sleep 0.05
 	done
@@ -121,14 +121,14 @@ need_curl() {
 
 @test "rules that make no sense are errors before anything listens" {
 	for rule in '*.com' 'a b c' 'host:99999'; do
-		run -1 --separate-stderr timeout 20 "$BAWN" proxy --allow-host "$rule"
+		run -1 --separate-stderr timeout 120 "$BAWN" proxy --allow-host "$rule"
 		one_error
 	done
-	run -1 --separate-stderr timeout 20 "$BAWN" proxy --mode sometimes
+	run -1 --separate-stderr timeout 120 "$BAWN" proxy --mode sometimes
 	one_error
-	run -1 --separate-stderr timeout 20 "$BAWN" proxy --policy nowhere.yaml
+	run -1 --separate-stderr timeout 120 "$BAWN" proxy --policy nowhere.yaml
 	one_error
-	run -1 --separate-stderr timeout 20 "$BAWN" proxy --resolver nonsense
+	run -1 --separate-stderr timeout 120 "$BAWN" proxy --resolver nonsense
 	one_error
 }
 
@@ -136,7 +136,7 @@ need_curl() {
 	start
 	door=$(pgrep -P "$pid" -x bawn-egress)
 	kill -9 "$pid"
-	for _ in $(seq 200); do
+	for _ in $(seq 2400); do
 		kill -0 "$door" 2>/dev/null || break
 		sleep 0.05
 	done

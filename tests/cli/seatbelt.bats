@@ -3,7 +3,7 @@
 load common
 
 @test "it is refused elsewhere, by name and in the table" {
-	[ "$(uname)" != Darwin ] || skip "this is macOS"
+	[ "$(uname)" != Darwin ] || skip "this is macOS: for other systems"
 	run --separate-stderr -125 bawn run --backend seatbelt -- touch ran
 	one_error
 	[[ $stderr == *macOS* ]]

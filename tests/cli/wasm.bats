@@ -4,7 +4,7 @@ load common
 
 # The module and the library are there, or the reason is shown.
 need_wasm() {
-	[ -n "${WASM_PROBE:-}" ] && [ -e "$WASM_PROBE" ] || skip "no module: clang, lld and wasi-libc are needed"
+	[ -n "${WASM_PROBE:-}" ] && [ -e "$WASM_PROBE" ] || skip "no module (apt-get install clang lld wasi-libc libclang-rt-14-dev-wasm32, then build again)"
 	cp "$WASM_PROBE" m.wasm
 	chmod 644 m.wasm
 	if ! out=$("$BAWN" run --backend wasm -- ./m.wasm hello 2>&1); then
@@ -187,7 +187,7 @@ wasm() {
 	need_wasm
 	lib=${BAWN_WASM%/*}/libwasmtime.so
 	[ -e "$lib" ] || lib=$SOURCE_ROOT/build-deps/wasmtime/libwasmtime.so
-	[ -e "$lib" ] || skip "libwasmtime.so is neither beside bawn-wasm nor in build-deps"
+	[ -e "$lib" ] || skip "libwasmtime.so is neither beside bawn-wasm nor in build-deps (tools/wasmtime.sh)"
 	file=$(echo "$XDG_STATE_HOME"/bawn/wasm/*)
 	run --separate-stderr -142 "$BAWN_WASM" run "$lib" "$file" time=300 name=m -- m loop
 	[ "$output" = up ]
@@ -359,7 +359,7 @@ wasm() {
 
 @test "a full disk: one line, nothing is left" {
 	need_wasm
-	[ "$(id -u)" = 0 ] || skip "needs root to mount a small disk"
+	[ "$(id -u)" = 0 ] || skip "needs root to mount a small disk: cli/wasm as root runs it"
 	mkdir "$base/small"
 	run --separate-stderr -125 unshare -m sh -c 'mount -t tmpfs -o size=64k,mode=700 none "$1/small" || exit 9
 		XDG_STATE_HOME=$1/small "$2" run --backend wasm -- ./m.wasm hello

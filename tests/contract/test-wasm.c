@@ -50,7 +50,7 @@ static void set_up(void)
 	if (!from || !*from || !p->offers) {
 		(void)printf("# %s\n", p->offers ? "there is no module" : p->reason);
 		end();
-		SKIP("no library or no module (clang, lld, wasi-libc)");
+		SKIP("no library (tools/wasmtime.sh) or no module (apt-get install clang lld wasi-libc)");
 	}
 	(void)snprintf(state_dir, sizeof(state_dir), "/tmp/contract-state-XXXXXX");
 	ASSERT_TRUE(mkdtemp(state_dir));

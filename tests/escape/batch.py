@@ -59,7 +59,7 @@ class Recorder(lib.Box):
         if setup:
             setup()
         if r.what != "ok":
-            self.skipped.append(f"{self.say(act)}: fails outside as well ({r.what})")
+            self.skipped.append(f"{self.say(act)}: {lib.fails_outside(r.what)}")
             return None
         self.acts += 1
         self.put(act, opts, errs, canary, known)

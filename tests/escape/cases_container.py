@@ -47,7 +47,7 @@ def image(t, *changes):
     """A tiny image with these instructions, gone again with the case."""
     busybox = shutil.which("busybox")
     if not busybox:
-        raise Skip("no static busybox to make an image of")
+        raise Skip("no static busybox to make an image of (apt-get install busybox-static)")
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w") as tar:
         tar.add(busybox, "bin/busybox")

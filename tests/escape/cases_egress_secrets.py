@@ -169,7 +169,7 @@ def _(t):
     need("curl")
     w = prepare(t)
     settled = None if t.suite.outside_only else settings(t, w)
-    act = (f'curl -sSLm10 -k --location-trusted -H "Authorization: Bearer $TOKEN" '
+    act = (f'curl -sSLm40 -k --location-trusted -H "Authorization: Bearer $TOKEN" '
            f"'https://{GOOD}/redirect?to=https://{OTHER}/x'")
     mark = w.mark()
     t.host(f"TOKEN='{VALUE}'; export TOKEN; {act}")

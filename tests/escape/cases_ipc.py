@@ -93,7 +93,7 @@ def _(t):
     try:
         r = t.host(["fdlist"], pass_fds=[a.fileno()])
         if "socket:" not in r.out:
-            raise Skip("a socket is not inherited outside")
+            raise Skip("a socket is not inherited outside: needs Linux' own /proc")
         t.outside_ok()
         r = t.bawn(["fdlist"], pass_fds=[a.fileno()])
         if "socket:" in r.out or "anon_inode" in r.out:
@@ -173,11 +173,11 @@ def _(t):
             s.connect(("192.0.2.1", 9))
             own = s.getsockname()[0]
         except OSError:
-            raise Skip("the host has no address but loopback")
+            raise Skip("the host has no address but loopback: give it one with a default route")
     try:
         s, got = t.listen(socket.AF_INET, S, (own, 0))
     except OSError:
-        raise Skip("cannot listen on the host's address")
+        raise Skip("cannot listen on the host's address: needs one that is its own")
     t.attack(["tcp", own, s.getsockname()[1]], errs=ANY | {"EHOSTUNREACH"}, canary=lambda: quiet(got))
 
 

@@ -211,7 +211,7 @@ def _(t):
         if not line.startswith("found 0 "):
             t.failed.append(f"inside it is {line.strip()}")
         bawn = p.pid
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while not any(n.startswith("bawn-egress") for _, n in tree(bawn)) and time.monotonic() < end:
             time.sleep(0.05)
         inspect_tree(t, bawn, first.strip())

@@ -16,14 +16,14 @@ def library(runner):
     for path in (f"{here}/{LIBRARY}", f"{here}/../build-deps/wasmtime/{LIBRARY}"):
         if os.path.exists(path):
             return path
-    raise Skip(f"no {LIBRARY} beside bawn-wasm or in build-deps")
+    raise Skip(f"no {LIBRARY} beside bawn-wasm or in build-deps (tools/wasmtime.sh)")
 
 
 def tools(suite):
     """The program and the library beside the suite's copy of bawn, where both identities reach them."""
     runner, probe = os.environ.get("BAWN_WASM"), os.environ.get("WASM_PROBE")
     if not (runner and probe and os.path.exists(runner) and os.path.exists(probe)):
-        raise Skip("no module: clang, lld and wasi-libc are needed to make one")
+        raise Skip("no module (apt-get install clang lld wasi-libc libclang-rt-14-dev-wasm32, then build again)")
     with TAKING:
         for path, name in ((runner, "bawn-wasm"), (library(runner), LIBRARY), (probe, "probe.wasm")):
             if not os.path.exists(f"{suite.base}/{name}"):
@@ -51,7 +51,7 @@ def outside(t, compiled, *act):
             "rw=/", "--", "m.wasm", *act]
     r = t.finish(t.popen(argv), 60)
     if r.code != 0:
-        t.skip_act(f"{' '.join(act)}: fails outside as well ({r.out.strip()})")
+        t.skip_act(f"{' '.join(act)}: fails outside as well ({r.out.strip()}): needs a host where it works")
         return False
     t.outside_ok()
     return True
@@ -60,7 +60,7 @@ def outside(t, compiled, *act):
 def by_host(t, text):
     """The same act by a program of the host, for what the run time refuses whatever is granted."""
     if t.host(text).code != 0:
-        t.skip_act(f"{text}: fails outside as well")
+        t.skip_act(f"{text}: fails outside as well: needs a host where it works")
         return False
     t.outside_ok()
     return True

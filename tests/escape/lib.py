@@ -139,6 +139,30 @@ def answers(out):
     return found, last
 
 
+# What would let an act work outside that fails there.
+REMEDY = {
+    **dict.fromkeys(("EPERM", "EACCES"), "needs somebody who may do it outside: root's run tries it, with every capability"),
+    **dict.fromkeys(("ENOENT", "ENXIO", "ENODEV", "ENOTDIR"), "needs a host that has it"),
+    **dict.fromkeys(("EAFNOSUPPORT", "EPROTONOSUPPORT", "ESOCKTNOSUPPORT", "ENOSYS", "EOPNOTSUPP", "EINVAL"), "needs a kernel that has it"),
+    **dict.fromkeys(("EUSERS", "ENOSPC", "EMFILE", "EAGAIN"), "needs a host with higher limits"),
+}
+
+
+def fails_outside(what):
+    return f"fails outside as well ({what}): {REMEDY.get(what, 'needs a host where it works')}"
+
+
+class One:
+    """An act of several that share a start, with answers or an act outside of its own."""
+
+    def __init__(self, act, errs=None, outside=None):
+        self.act, self.errs, self.outside = act, errs, outside
+
+    @staticmethod
+    def of(act):
+        return act if isinstance(act, One) else One(act)
+
+
 class Box:
     """The surroundings of one case: directories of its own, its identity, what to take down afterwards."""
 
@@ -289,6 +313,8 @@ class Box:
         result = f"{self.base}/results/{self.runs}.json"
         ws = ["--workspace", self.ws] if workspace else []
         cmd = act if isinstance(act, tuple) else self.cmd(act, probe)
+        # a machine of the usual size takes longer to boot
+        opts = ["--memory", "512m", *opts] if self.tier in VMS and "--memory" not in opts else opts
         return [self.suite.bawn, "run", "--backend", self.tier, "--result", result, "--ro", self.base + "/bin",
                 *ws, *[str(o) for o in opts], "--", *cmd], result
 
@@ -305,6 +331,13 @@ class Box:
                 raise Unclaimed(f"{lacks[1] or lacks[2]} with {self.say(opts[:1])} is not in the receipt of {self.tier}: refused")
             raise Fail(f"bawn refused: {self.last.err.strip()[:300]}")
         return self.last
+
+    def accepts(self, opts):
+        """Are these options right? Nothing is started where that takes long."""
+        if self.tier not in SLOW:
+            return self.bawn("true", opts, refused=True).code != 125
+        argv = [self.suite.bawn, "explain", "--workspace", self.ws, *opts, "--", "true"]
+        return self.finish(self.popen(argv), 60).code != 125
 
     def attack(self, act, **kw):
         """
@@ -326,7 +359,7 @@ class Box:
             setup()
         r = self.host(act if outside is None else outside)
         if r.what != "ok":
-            self.skipped.append(f"{self.say(act)}: fails outside as well ({r.what})")
+            self.skipped.append(f"{self.say(act)}: {fails_outside(r.what)}")
             return None
         self.acts += 1
         if self.suite.outside_only:
@@ -361,43 +394,46 @@ class Box:
 
     def attacks(self, acts, denial=None, **kw):
         """
-        attack() for each of several acts with the same surroundings; behind a wall that takes long to build they share a
-        start. With `denial`, the result must hold one of that control for each: who is refused is told of it.
+        attack() for each of several acts (or One()s) with the same surroundings; behind a wall that takes long to build they
+        share a start. With `denial`, the result must hold one of that control for each: who is refused is told of it.
         """
         if self.tier not in SLOW:
-            for act in acts:
-                r = self.attack(act, **kw)
+            for one in map(One.of, acts):
+                own = {k: v for k, v in (("errs", one.errs), ("outside", one.outside)) if v is not None}
+                r = self.attack(one.act, **{**kw, **own})
                 if r and denial and not r.denials(denial):
-                    self.failed.append(f"{self.say(act)}: refused, but the result has no {denial} denial")
+                    self.failed.append(f"{self.say(one.act)}: refused, but the result has no {denial} denial")
             return
         try:
-            self.shared_attacks(acts, denial, **kw)
+            self.shared_attacks([One.of(a) for a in acts], denial, **kw)
         except Fail as e:
             self.failed.append(str(e))
 
     def shared_attacks(self, acts, denial, errs=PATH, opts=(), setup=None, canary=None, outside=None, limits=(), **kw):
         good = []
-        for act in acts:
+        for one in acts:
             if setup:
                 setup()
-            r = self.host(act if outside is None else outside)
+            instead = outside if one.outside is None else one.outside
+            r = self.host(one.act if instead is None else instead)
             if r.what == "ok":
-                good.append(act)
+                good.append(one)
             else:
-                self.skipped.append(f"{self.say(act)}: fails outside as well ({r.what})")
+                self.skipped.append(f"{self.say(one.act)}: {fails_outside(r.what)}")
         if not good:
             return
         self.acts += len(good)
         if setup:
             setup()
-        found = self.many(good, opts, **kw)
+        found = self.many([one.act for one in good], opts, **kw)
         texts = [d.get("text", "") for d in self.last.denials(denial)] if denial else []
-        for act, r in zip(good, found):
+        for one, r in zip(good, found):
+            act, expected = one.act, one.errs or errs
             hit = self.last.limit in limits or (canary and self.tier in FAR)  # see undone()
             if r is None and not hit:
                 self.failed.append(f"{self.say(act)}: no answer; {self.last}")
-            elif not hit and r.what not in errs and not ("exit" in errs and r.what.startswith("exit")):
-                self.failed.append(f"{self.say(act)}: {r} {r.out.strip()[-80:]}; expected one of {', '.join(sorted(errs))}")
+            elif not hit and r.what not in expected and not ("exit" in expected and r.what.startswith("exit")):
+                self.failed.append(f"{self.say(act)}: {r} {r.out.strip()[-80:]}; expected one of {', '.join(sorted(expected))}")
             if denial and not any(os.path.basename(str(act[-1])) in text for text in texts):
                 self.failed.append(f"{self.say(act)}: refused, but the result has no {denial} denial: {texts}")
         if canary:

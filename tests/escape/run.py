@@ -49,9 +49,11 @@ JOBS = 6
 MACHINES = 2
 
 # What is not worth starting a virtual machine for, which takes seconds.
-WRITES = "about what bawn itself writes down, which is the same behind every wall; a machine takes too long to start for it"
-VM_SKIP = {20: WRITES, 25: WRITES, 80: WRITES, 95: WRITES,
-           47: "a race with a check that is made while the command runs; behind another kernel it is made when it has ended"}
+WRITES = ("about what bawn itself writes down, which is the same behind every wall; a machine takes too long to start for it "
+          "(ESCAPE_ALL=1 does it)")
+VM_SKIP = {} if os.environ.get("ESCAPE_ALL") else {
+    20: WRITES, 25: WRITES, 80: WRITES, 95: WRITES,
+    47: "a race with a check that is made while the command runs; behind another kernel it is made when it has ended (ESCAPE_ALL=1)"}
 ADAPTERS = lib.ADAPTERS
 
 
@@ -176,7 +178,7 @@ class Suite:
         """(verdict, reason, notes): verdict is ok, skip, fail, or none where the wall does not claim what it is about."""
         claimed, why = self.claims[identity, tier]
         if claimed is None:
-            return ("skip", f"no receipt from {tier}", []) if why else ("fail", why, [])
+            return ("skip", f"no receipt from {tier}: {why}", []) if why else ("fail", why, [])
         if not self.outside_only:
             for ctl in c.controls:
                 if ctl not in claimed:

@@ -136,7 +136,7 @@ class Place:
             why += [f"mount {line.split()[4]}" for line in f if self.base in line]
         return why
 
-    def expect_clean(self, host=0, patience=10):
+    def expect_clean(self, host=0, patience=60):
         end = time.monotonic() + patience
         while True:
             why = self.leftovers(host)

@@ -7,14 +7,14 @@ import subprocess
 import threading
 import time
 
-from lib import USER, Fail, Place, Skip, expect_refusal
+from lib import TIMEOUT, USER, Fail, Place, Skip, expect_refusal
 
 TOUCH = ["sh", "-c", "touch started; echo hi"]
 
 
 def need_root():
     if os.geteuid() != 0:
-        raise Skip("needs root to prepare the place")
+        raise Skip("needs root to prepare the place: run the suite as root")
 
 
 def expect_ok(place, r):
@@ -55,8 +55,10 @@ def audit_disk_fills_up_during_the_run(place):
     owner = "" if place.identity == "root" else f",uid={USER},gid={USER}"
     before = in_mounts(place, f"mkdir -p {state} && chown -R --reference={place.home} {place.home}/.local && "
                        f"mount -t tmpfs -o size=128k,mode=700{owner} tmpfs {state} && "
-                       f"(sleep 0.5; head -c 999999 /dev/zero > {state}/fill 2>/dev/null) & sleep 0.1; true")
-    r = place.run("/bin/sh", "-c", f"{place.suite.bawn} run -- sh -c 'touch started; sleep 1; echo hi'; "
+                       f"{{ (for i in $(seq 1000); do [ -e {place.ws}/started ] && break; sleep 0.05; done; "
+                       f"head -c 999999 /dev/zero > {state}/fill; touch {place.ws}/full) >/dev/null 2>&1 & }}")
+    r = place.run("/bin/sh", "-c", f"{place.suite.bawn} run -- sh -c 'touch started; until [ -e full ]; do sleep 0.05; done; "
+                  "rm full; echo hi'; "
                   f"code=$?; grep -c '\"event\":\"end\"' {place.audit}; {place.suite.bawn} audit verify >/dev/null; "
                   "echo verify $?; exit $code", before=before)
     if not place.started() or r.code != 0 or "verify 0" not in r.out:
@@ -104,9 +106,15 @@ def workspace_vanishes_during_the_run(place):
     os.mkdir(ws)
     if place.identity == "user" and os.geteuid() == 0:
         os.chown(ws, USER, USER)
-    t = threading.Thread(target=lambda: (time.sleep(0.3), shutil.rmtree(ws, ignore_errors=True)))
+
+    def vanish():
+        end = time.monotonic() + TIMEOUT
+        while not os.path.exists(f"{ws}/started") and time.monotonic() < end:
+            time.sleep(0.02)
+        shutil.rmtree(ws, ignore_errors=True)
+    t = threading.Thread(target=vanish)
     t.start()
-    r = place.bawn("run", "-w", ws, "--", "sh", "-c", "sleep 1; echo hi")
+    r = place.bawn("run", "-w", ws, "--", "sh", "-c", "touch started; while [ -e started ]; do sleep 0.05; done; echo hi")
     t.join()
     if r.code != 0 or r.out != "hi\n":
         raise Fail(str(r))
@@ -141,7 +149,7 @@ def few_descriptors(place):
 
 def few_processes(place):
     if place.identity == "root":
-        raise Skip("root has no such limit")
+        raise Skip("root has no such limit: the same runs as a user")
     for n in (1, 2, 3, 4, 6):
         for backend in ("native", "landlock"):
             r = place.run("/bin/bash", "-c", f"ulimit -u {n}; exec {place.suite.bawn} run --backend {backend} -- "
@@ -191,7 +199,7 @@ def no_user_namespaces(place):
     words = place.drop() + wrap
     probe = subprocess.run(words + ["unshare", "-U", "true"], check=False, capture_output=True, cwd=place.ws)
     if probe.returncode == 0:
-        raise Skip("user namespaces cannot be switched off here")
+        raise Skip("user namespaces cannot be switched off here: needs a kernel where unshare -Ur may write max_user_namespaces")
 
     # as an ordinary user: root by name only
     bare = ["/usr/bin/setpriv", "--bounding-set=-all", "--inh-caps=-all"]
@@ -224,7 +232,7 @@ def one_namespace_short(place):
         wrap = ["/usr/bin/unshare", "-Ur", "sh", "-c",
                 f'echo 0 > /proc/sys/user/max_{kind}_namespaces && exec "$@"', "sh"]
         if subprocess.run(place.drop() + wrap + ["true"], check=False, capture_output=True, cwd=place.ws).returncode:
-            raise Skip("namespaces cannot be limited here")
+            raise Skip("namespaces cannot be limited here: needs a kernel where unshare -Ur may write max_*_namespaces")
         r = place.run(*wrap, place.suite.bawn, "run", "--backend", "native", "--", *TOUCH)
         expect_not_run(place, r, "namespace", "No space left on device")
         expect_not_run(place, place.run(*wrap, place.suite.bawn, "run", "--", *TOUCH), "No space left on device")

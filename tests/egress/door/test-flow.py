@@ -237,7 +237,7 @@ def a_budget_holds_in_a_long_flow(world):
 def clients_are_not_paced(world):
     """Whatever the host's congestion control is, it is not used between two processes of one machine."""
     if not shutil.which("ss"):
-        return "ss is not installed"
+        return "ss is not installed (apt-get install iproute2)"
     was = CHOICE.read_text().strip()
     for other in ("bbr", "cubic", "dctcp", "vegas"):
         try:
@@ -246,7 +246,7 @@ def clients_are_not_paced(world):
         except OSError:
             pass
     if CHOICE.read_text().strip() == "reno":
-        return "this kernel has no other congestion control to choose"
+        return "this kernel has no other congestion control to choose (modprobe tcp_bbr, or tcp_vegas)"
     try:
         for program in PROGRAMS:
             with tunnels(program) as (d, [(s, peer)]):

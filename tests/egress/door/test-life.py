@@ -100,9 +100,9 @@ def too_many_addresses_are_refused(world):
 
 
 def resolvers_that_fail_stall_or_are_absent(world):
-    with door(timeouts={"resolve": 400}) as d:
-        for host, want, why in (("nx", 502, b"no such name"), ("broken", 502, b"cannot resolve"),
-                                ("stall", 504, b"in time")):
+    for host, want, why, wait in (("nx", 502, b"no such name", {}), ("broken", 502, b"cannot resolve", {}),
+                                  ("stall", 504, b"in time", {"resolve": 400})):
+        with door(timeouts=wait) as d:
             status, _, body = once(d, f"http://{host}.w.test/hello")
             assert status == want and why in body, (host, status, body)
     for where in ("93.184.215.14:5353", "198.51.100.77:53"):
@@ -143,7 +143,9 @@ def bytes_per_host(world):
 
 def requests_per_second_and_host(world):
     with door(host_rate=2) as d:
-        codes = [once(d, "http://a.w.test/hello")[0] for _ in range(12)]
+        codes = []
+        while len(codes) < 12 or (429 not in codes and len(codes) < 200):  # some are faster than two per second
+            codes.append(once(d, "http://a.w.test/hello")[0])
         assert codes[:4] == [200] * 4 and 429 in codes, codes
         assert once(d, "http://b.w.test/hello")[0] == 200
 
@@ -330,7 +332,7 @@ def it_is_confined(world):
         assert int(status["CapEff"], 16) == 0 and int(status["CapPrm"], 16) == 0, status["CapEff"]
         assert status["NoNewPrivs"] == "1"
         if os.environ.get("BAWN_SANITIZED"):
-            return "sanitizers need system calls that the filter refuses"
+            return "sanitizers need system calls that the filter refuses: make test runs it"
         assert status["Seccomp"] == "2", status["Seccomp"]
         for fd in os.listdir(f"/proc/{d.pid}/fd"):
             try:

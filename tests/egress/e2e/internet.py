@@ -25,6 +25,10 @@ SAN = ("example.org", "*.example.org", "api.example.com", "evil.example.net", "*
 PYTHON = "/usr/bin/python3"
 
 
+# where Debian has a program in a package of another name
+PACKAGES = {"ip": "iproute2", "unshare": "util-linux", "nsenter": "util-linux", "node": "nodejs", "getent": "libc-bin"}
+
+
 class Missing(Exception):
     """What the test would need is not to be had here."""
 
@@ -32,7 +36,7 @@ class Missing(Exception):
 def sh(prefix, *lines):
     done = subprocess.run([*prefix, "sh", "-ec", "\n".join(lines)], capture_output=True, text=True)
     if done.returncode:
-        raise Missing(f"the test's network cannot be made: {done.stderr.strip()[:200]}")
+        raise Missing(f"the test's network cannot be made, needs veth and user namespaces or root: {done.stderr.strip()[:200]}")
 
 
 class World:
@@ -43,7 +47,7 @@ class World:
         os.chmod(base, 0o755)
         for need in ("ip", "unshare", "nsenter", "openssl"):
             if not shutil.which(need):
-                raise Missing(f"'{need}' is not installed")
+                raise Missing(f"'{need}' is not installed (apt-get install {PACKAGES.get(need, need)})")
         self.root = os.geteuid() == 0
         try:
             self.certificates()
@@ -117,7 +121,7 @@ class World:
         hold = ["sh", "-c", "echo ready; read x"]
         here = self.start(["unshare", *who, "--net", "--mount", "--propagation", "private"], *hold)
         if here.stdout.readline().strip() != "ready":
-            raise Missing(f"no network namespace: {here.stderr.read().strip()[:150]}")
+            raise Missing(f"no network namespace, run as root or allow user namespaces: {here.stderr.read().strip()[:150]}")
         user = [] if self.root else ["--user", "--preserve-credentials"]
         self.enter = ["nsenter", "--target", str(here.pid), *user, "--net", "--mount", "--"]
         run = [PYTHON, "-B", HERE + "/servers.py"]
@@ -145,7 +149,7 @@ class World:
     def inside_of(p):
         """The process in the new namespace: unshare became it by exec."""
         before = os.readlink("/proc/self/ns/net")
-        for _ in range(200):
+        for _ in range(3000):  # a minute
             with open(f"/proc/{p.pid}/cmdline", "rb") as f:
                 if b"servers.py" in f.read().split(b"\0", 2)[-1] and os.readlink(f"/proc/{p.pid}/ns/net") != before:
                     with open(f"/proc/{p.pid}/comm") as g:

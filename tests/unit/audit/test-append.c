@@ -140,7 +140,7 @@ TEST(directory_of_others)
 TEST(other_owner)
 {
 	if (geteuid())
-		SKIP("needs root to make a file of another user");
+		SKIP("needs root to make a file of another user: run the suite as root");
 	make_scratch();
 	add_records(1);
 	ASSERT_EQ(chown(log_path, 1000, 1000), 0);
@@ -302,9 +302,9 @@ static void small_disk(const char *options)
 
 	make_scratch();
 	if (uid && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-		SKIP("no user namespaces to mount a small disk in");
+		SKIP("no user namespaces to mount a small disk in: run the suite as root");
 	if (!uid && unshare(CLONE_NEWNS) < 0)
-		SKIP("not allowed to make a mount namespace");
+		SKIP("not allowed to make a mount namespace: needs CAP_SYS_ADMIN");
 	if (uid) {
 		char map[64];
 
@@ -316,7 +316,7 @@ static void small_disk(const char *options)
 	}
 	(void)mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 	if (mount("tmpfs", scratch, "tmpfs", 0, options) < 0)
-		SKIP("not allowed to mount a tmpfs");
+		SKIP("not allowed to mount a tmpfs: needs CAP_SYS_ADMIN");
 	ASSERT_EQ(chmod(scratch, 0700), 0);
 }
 

@@ -250,7 +250,7 @@ TEST(connect_is_recorded)
 {
 	prepare();
 	if (brokered(&plan, connects, NULL) == TEST_SKIP)
-		SKIP("no AF_INET here");
+		SKIP("no AF_INET here: needs a kernel with IPv4");
 	ASSERT_EQ(reports, 1);
 	ASSERT_EQ(last_control, BAWN_CTL_NET_NONE);
 	ASSERT_TRUE(strstr(last_report, "203.0.113.7:9") != NULL);
@@ -478,7 +478,7 @@ TEST(a_lease_does_not_stop_the_broker)
 	r = brokered(&plan, leased, NULL);
 	finish();
 	if (r == TEST_SKIP)
-		SKIP("no leases on this file system");
+		SKIP("no leases on this file system: set TMPDIR to one of ext4 or tmpfs");
 	ASSERT_EQ(r, 0);
 }
 
@@ -505,7 +505,7 @@ static void tools(void *arg)
 TEST(ordinary_tools)
 {
 	if (access("/bin/bash", X_OK) < 0)
-		SKIP("no bash here");
+		SKIP("no bash here (apt-get install bash)");
 	prepare();
 	ASSERT_EQ(brokered(&plan, tools, NULL), 0);
 	finish();
@@ -516,7 +516,7 @@ TEST(ordinary_tools_when_all_opens_are_brokered)
 	struct bawn_plan p;
 
 	if (access("/bin/bash", X_OK) < 0)
-		SKIP("no bash here");
+		SKIP("no bash here (apt-get install bash)");
 	landlock_tree(&p);
 	p.guards = guards;
 	p.n_guards = 2;

@@ -606,7 +606,7 @@ TEST(same_as_root)
 	struct bawn_plan plan = {.guards = &guard, .n_guards = 1};
 
 	if (getuid() != 0)
-		SKIP("needs root");
+		SKIP("needs root: run the suite as root");
 	same(false, &plan);
 }
 
@@ -652,7 +652,7 @@ TEST(same_as_root_when_all_opens_are_brokered)
 		.n_deny = 1};
 
 	if (getuid() != 0)
-		SKIP("needs root");
+		SKIP("needs root: run the suite as root");
 	same(false, &plan);
 }
 

@@ -529,7 +529,7 @@ TEST(descriptor_race)
 {
 	prepare();
 	if (brokered(&plan, descriptor_flipping, NULL) == TEST_SKIP)
-		SKIP("no AF_INET here");
+		SKIP("no AF_INET here: needs a kernel with IPv4");
 	finish();
 }
 

@@ -70,7 +70,7 @@ static void need(uint32_t controls)
 	char why[160];
 
 	if ((bawn_cgroup_probe(detail, why) & controls) != controls)
-		SKIP("this host gives us no control groups for it");
+		SKIP("no control groups for it here: run as root, or in a delegated group (systemd-run --user --scope -p Delegate=yes)");
 }
 
 /* A child that waits to be put in, then runs fn. */
@@ -166,7 +166,7 @@ TEST(ordinary_user_gets_none_without_error)
 	char why[160];
 
 	if (getuid() != 0)
-		SKIP("needs root to become somebody else");
+		SKIP("needs root to become somebody else: run the suite as root");
 	ASSERT_EQ(setresgid(65534, 65534, 65534), 0);
 	ASSERT_EQ(setresuid(65534, 65534, 65534), 0);
 	l.memory = 64 * MIB;
@@ -418,7 +418,7 @@ TEST(next_run_sweeps_what_even_the_janitor_left)
 		if (hs.v[i].controls & BAWN_CTL_LIMIT_PROCESSES && !hs.v[i].v2)
 			own = hs.v[i].own;
 	if (!own)
-		SKIP("no v1 pids hierarchy");
+		SKIP("no v1 pids hierarchy: for hosts with control groups of the first kind");
 	pid_t pid = fork();
 	ASSERT_TRUE(pid >= 0);
 	if (pid == 0)
@@ -643,7 +643,7 @@ TEST(usual_places_are_those_of_the_table)
 	ASSERT_EQ(bawn_hier_find(&bawn_cgroup_real, &quick), 0);
 	ASSERT_EQ(bawn_hier_find(&slow, &table), 0);
 	if (!table.n)
-		SKIP("no control groups here");
+		SKIP("no control groups here: mount them at /sys/fs/cgroup");
 	ASSERT_EQ(quick.n, table.n);
 	for (size_t i = 0; i < quick.n; i++)
 		for (size_t k = 0; k < table.n; k++)
@@ -691,7 +691,7 @@ TEST(v2_group_is_cleared_by_its_kill_file)
 		top = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	(void)snprintf(name, sizeof(name), "bawn-%d-0123456789abcdef", (int)getpid());
 	if (top < 0 || mkdirat(top, name, 0755) < 0)
-		SKIP("no v2 tree to write to");
+		SKIP("no v2 tree to write to: run as root where /sys/fs/cgroup is cgroup2");
 	pid_t pid = fork();
 	if (pid == 0)
 		forever();
@@ -703,7 +703,7 @@ TEST(v2_group_is_cleared_by_its_kill_file)
 	int cleared = bawn_groups_clear(&ref, 1, 5000);
 	if (r < 0) {
 		(void)kill(pid, SIGKILL);
-		SKIP("cannot move into a v2 group here");
+		SKIP("cannot move into a v2 group here: run as root where /sys/fs/cgroup is cgroup2");
 	}
 	ASSERT_EQ(cleared, 0);
 	ASSERT_EQ(waitpid(pid, &st, 0), pid);

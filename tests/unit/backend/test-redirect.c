@@ -57,14 +57,30 @@ static int dial(const char *to, int type, int *ret)
 	return connect(*ret, (const struct sockaddr *)&ss, len) < 0 ? errno : 0;
 }
 
+static void map_root(const char *path, unsigned id)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	ASSERT_TRUE(fd >= 0);
+	ASSERT_TRUE(dprintf(fd, "0 %u 1", id) > 0);
+}
+
 /* A namespace with a loopback that is up, or the test is skipped. */
 static void enter(void)
 {
 	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
 	_cleanup_close_ int fd = -1;
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
 
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
-		SKIP("no network namespaces here");
+		SKIP("no network namespaces here: needs user namespaces (sysctl user.max_user_namespaces) and CONFIG_NET_NS");
+	/* who has no name here can make no namespace within */
+	fd = open("/proc/self/setgroups", O_WRONLY | O_CLOEXEC);
+	ASSERT_EQ(write(fd, "deny", 4), 4);
+	(void)close(fd);
+	map_root("/proc/self/uid_map", uid);
+	map_root("/proc/self/gid_map", gid);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	ASSERT_TRUE(fd >= 0);
 	ASSERT_EQ(ioctl(fd, SIOCSIFFLAGS, &ifr), 0);
@@ -85,7 +101,7 @@ static void redirect(bool v6)
 	int r = bawn_redirect(PORT, v6, &what);
 
 	if (r == -EOPNOTSUPP || r == -EPROTONOSUPPORT || r == -ENOENT || r == -EPERM)
-		SKIP("this kernel cannot redirect here");
+		SKIP("this kernel cannot redirect: needs nf_tables with nat (modprobe nft_redir nft_chain_nat)");
 	if (r < 0)
 		FAIL("%s: %s", what, strerrordesc_np(-r));
 }
@@ -193,6 +209,6 @@ TEST(not_ours)
 	enter();
 	redirect(false);
 	if (unshare(CLONE_NEWUSER) < 0)
-		SKIP("no nested user namespaces here");
+		SKIP("no user namespace within another here: sysctl user.max_user_namespaces");
 	ASSERT_EQ(bawn_redirect(PORT, false, &what), -EPERM);
 }

@@ -52,7 +52,7 @@ TEST(child_that_shares_our_memory_knows_where_it_is)
 	pid_t pid;
 
 	if (is_one_processor())
-		SKIP("one processor");
+		SKIP("one processor: needs two");
 	go_to(another(-1));
 	there = another(bawn_sched_cpu());
 	pid = clone(look_from, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &there);
@@ -66,7 +66,7 @@ TEST(who_stays_can_go_again)
 	cpu_set_t was, now;
 
 	if (is_one_processor())
-		SKIP("one processor");
+		SKIP("one processor: needs two");
 	ASSERT_TRUE(bawn_sched_here(&was));
 	ASSERT_TRUE(CPU_EQUAL(&was, &all));
 	ASSERT_EQ(sched_getaffinity(0, sizeof(now), &now), 0);
@@ -85,7 +85,7 @@ TEST(nobody_is_sent_to_a_busy_processor)
 	cpu_set_t was;
 
 	if (is_one_processor() || CPU_COUNT(&all) > 8)
-		SKIP("one processor, or many");
+		SKIP("for machines with two processors or more, and not too many");
 	for (; n < CPU_COUNT(&all); n++) {
 		busy[n] = fork();
 		if (busy[n] == 0)

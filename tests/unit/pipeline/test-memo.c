@@ -268,7 +268,7 @@ TEST(a_file_of_another_owner_is_neither_trusted_nor_written)
 {
 	begin();
 	if (geteuid() != 0)
-		SKIP("needs root to give a file away");
+		SKIP("needs root to give a file away: run the suite as root");
 	note();
 	ASSERT_TRUE(chown(path, 1000, 1000) == 0);
 	ASSERT_TRUE(!ask());

@@ -50,7 +50,7 @@ static int shell(const char *text)
 static void need_git(void)
 {
 	if (shell("git --version >/dev/null 2>&1") != 0)
-		SKIP("git is not installed");
+		SKIP("git is not installed (apt-get install git)");
 }
 
 static void end(void)

@@ -252,7 +252,7 @@ TEST(other_patterns_other_cache)
 TEST(mounts_are_seen)
 {
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		SKIP("mounting needs root");
+		SKIP("mounting needs root: run the suite as root");
 	begin();
 	ASSERT_EQ(shell("mkdir -p ws/a/b out; touch out/.env"), 0);
 	settle();
@@ -274,7 +274,7 @@ TEST(unreadable_directories)
 	pid_t pid;
 
 	if (geteuid() != 0)
-		SKIP("needs root to become two users");
+		SKIP("needs root to become two users: run the suite as root");
 	begin();
 	ASSERT_EQ(shell("mkdir -m 700 ws/closed; mkdir -m 711 ws/enter; mkdir -m 0 ws/own; mkdir "
 			"ws/open; touch ws/open/.env; chown 4711 ws/own cache; chmod 755 ."),

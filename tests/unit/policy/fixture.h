@@ -117,7 +117,7 @@ static inline int load(const struct layers *l, const struct bawn_policy **p)
 	setup();
 	src.workspace = workspace;
 	if (l->admin && getuid())
-		SKIP("only root can make a file that counts as the administrator's");
+		SKIP("only root can make a file that counts as the administrator's: run the suite as root");
 	if (l->admin)
 		put_file("admin.yaml", l->admin);
 	if (l->user)

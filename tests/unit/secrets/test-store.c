@@ -85,7 +85,7 @@ TEST(another_owner)
 	struct store s;
 
 	if (geteuid() != 0)
-		SKIP("only root can give files away");
+		SKIP("only root can give files away: run the suite as root");
 	begin(&s);
 	ASSERT_EQ(store_write(&s, "hello", 5, NULL), 0);
 	ASSERT_EQ(chown(file, 12345, 12345), 0);

@@ -55,7 +55,7 @@ static void open_terminal(int *master, int *slave)
 {
 	*master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (*master < 0 || unlockpt(*master) < 0)
-		SKIP("no pseudo-terminals here");
+		SKIP("no pseudo-terminals here: mount devpts at /dev/pts");
 	*slave = ioctl(*master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	ASSERT_TRUE(*slave >= 0);
 }

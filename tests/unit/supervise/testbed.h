@@ -77,7 +77,7 @@ static int bed_prepare(struct bawn_instance *in, const struct bawn_plan *plan, c
 	if (plan->pty) {
 		in->pty_fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 		if (in->pty_fd < 0 || unlockpt(in->pty_fd) < 0)
-			SKIP("no pseudo-terminals here");
+			SKIP("no pseudo-terminals here: mount devpts at /dev/pts");
 		slave = ioctl(in->pty_fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	}
 	ASSERT_EQ(pipe2(gate, O_CLOEXEC), 0);
