@@ -350,6 +350,30 @@ static void find_long(struct inject_finder *f, const struct inject_text *t, size
 	}
 }
 
+/* Whether the letters of word i say more than its hash and its marks do. */
+static bool is_odd(const struct inject_finder *f, const struct inject_text *t, size_t i)
+{
+	uint32_t start = f->m.edges[2 * i], stop = f->m.edges[2 * i + 1];
+	const char *p = t->text + start, *q = t->text + stop;
+	unsigned all = inject_kind[(unsigned char)*p] | inject_kinds(p + 1, stop - start - 1);
+
+	if (*q == ':' || (all & C_QUOTE && q[-1] == 's'))
+		return true;
+	if (all == C_DIGIT)
+		return is_phone(t->text, start, stop, t->len);
+	return shape_classes(p, stop - start, t->text + t->len, all, start && p[-1] == '-') &
+	       ~BIT(LEX_IDENT);
+}
+
+/* Most that were marked for their dots and digits are not. */
+static void leave_odd(struct inject_finder *f, const struct inject_text *t)
+{
+	for (size_t k = 0; 64 * k < f->n; k++)
+		for (uint64_t left = f->odd.v[k]; left; left &= left - 1)
+			if (!is_odd(f, t, 64 * k + (size_t)__builtin_ctzll(left)))
+				f->odd.v[k] ^= left & -left;
+}
+
 /* What word i is together with the one before, by their hash. */
 static void find_phrase(struct inject_finder *f, size_t i, uint32_t joined)
 {
@@ -449,6 +473,7 @@ static inline __attribute__((always_inline)) void find_some(
 	}
 	if (f->m.begun)
 		set_bit(&f->begins, 0, f->begun_begins);
+	leave_odd(f, t);
 	find_runs(f, t);
 	find_telling(f);
 }
