@@ -589,7 +589,7 @@ enum inject_machine inject_machine_most = INJECT_HAS_AVX512;
 static enum inject_machine ask_machine(void)
 {
 	const unsigned avx2 = bit_AVX2 | bit_BMI | bit_BMI2;
-	const unsigned avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512VL;
+	const unsigned avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
 	const unsigned vbmi = bit_AVX512VBMI | bit_AVX512VBMI2;
 	struct bawn_cpu x = bawn_cpu_ask();
 

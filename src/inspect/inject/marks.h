@@ -10,8 +10,8 @@
 #ifdef __SSE2__
 #define INJECT_AVX2 __attribute__((target("avx2,bmi,bmi2")))
 #define INJECT_AVX512                                                                      \
-	__attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi," \
-			      "avx512vbmi2")))
+	__attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl," \
+			      "avx512vbmi,avx512vbmi2")))
 #endif
 enum inject_machine {
 	INJECT_ANY,

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 #define LEX_TABLE
@@ -350,6 +350,30 @@ static void find_long(struct inject_finder *f, const struct inject_text *t, size
 	}
 }
 
+/* Whether the letters of word i say more than its hash and its marks do. */
+static bool is_odd(const struct inject_finder *f, const struct inject_text *t, size_t i)
+{
+	uint32_t start = f->m.edges[2 * i], stop = f->m.edges[2 * i + 1];
+	const char *p = t->text + start, *q = t->text + stop;
+	unsigned all = inject_kind[(unsigned char)*p] | inject_kinds(p + 1, stop - start - 1);
+
+	if (*q == ':' || (all & C_QUOTE && q[-1] == 's'))
+		return true;
+	if (all == C_DIGIT)
+		return is_phone(t->text, start, stop, t->len);
+	return shape_classes(p, stop - start, t->text + t->len, all, start && p[-1] == '-') &
+	       ~BIT(LEX_IDENT);
+}
+
+/* Most that were marked for their dots and digits are not. */
+static void leave_odd(struct inject_finder *f, const struct inject_text *t)
+{
+	for (size_t k = 0; 64 * k < f->n; k++)
+		for (uint64_t left = f->odd.v[k]; left; left &= left - 1)
+			if (!is_odd(f, t, 64 * k + (size_t)__builtin_ctzll(left)))
+				f->odd.v[k] ^= left & -left;
+}
+
 /* What word i is together with the one before, by their hash. */
 static void find_phrase(struct inject_finder *f, size_t i, uint32_t joined)
 {
@@ -359,12 +383,12 @@ static void find_phrase(struct inject_finder *f, size_t i, uint32_t joined)
 
 /*
  * Several loops, each as short as can be: what a word is waits for memory several times, and a
- * short loop is ahead by many words meanwhile.
+ * short loop is ahead by many words meanwhile. This one hashes them as if they were short and puts
+ * those into `some` that are not.
  */
-static inline __attribute__((always_inline)) void find_words(
+static inline __attribute__((always_inline)) size_t hash_words(
 	struct inject_finder *f, const struct inject_text *t)
 {
-	uint32_t joined;
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->n; i++) {
@@ -376,15 +400,28 @@ static inline __attribute__((always_inline)) void find_words(
 		f->some[n] = (uint16_t)i;
 		n += len > 8;
 	}
-	find_long(f, t, n);
-	n = 0;
+	return n;
+}
+
+/* Looks them up and puts those into `some` that are known. */
+static inline __attribute__((always_inline)) size_t know_words(struct inject_finder *f)
+{
+	size_t n = 0;
+
 	for (size_t i = 0; i < f->n; i++) {
 		f->own[i] = (uint16_t)entry_of(f->hash[i]);
 		f->some[n] = (uint16_t)i;
 		n += f->own[i] != 0;
 	}
+	return n;
+}
+
+/* What n known words are together with those behind them. */
+static inline __attribute__((always_inline)) void find_phrases(struct inject_finder *f, size_t n)
+{
+	uint32_t joined = inject_hash_join(f->last_hash, f->hash[0]);
+
 	f->hash[f->n] = 0;
-	joined = inject_hash_join(f->last_hash, f->hash[0]);
 	if (f->last_starts && is_pair(joined))
 		find_phrase(f, 0, joined);
 	for (size_t k = 0; k < n; k++) {
@@ -397,6 +434,74 @@ static inline __attribute__((always_inline)) void find_words(
 			find_phrase(f, i + 1, joined);
 	}
 }
+
+#ifdef INJECT_AVX512
+typedef uint64_t wide8 __attribute__((vector_size(64)));
+typedef uint32_t wide16 __attribute__((vector_size(64)));
+
+/* A bit for each of the words [i, i + width) that there are. */
+static inline unsigned lanes(size_t i, size_t n, unsigned width)
+{
+	return n - i < width ? (1u << (n - i)) - 1 : (1u << width) - 1;
+}
+
+/* hash_words(), eight at a time */
+INJECT_AVX512 static inline size_t hash_words3(struct inject_finder *f, const struct inject_text *t)
+{
+	const __m128i steps = _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7), none = _mm_setzero_si128();
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n; i += 8) {
+		__mmask8 k = (__mmask8)lanes(i, f->n, 8), more;
+		wide8 both = (wide8)_mm512_loadu_si512(f->m.edges + 2 * i);
+		wide8 start = both & 0xffffffff, len = (both >> 32) - start, zero = {0};
+		wide8 x = (wide8)_mm512_mask_i64gather_epi64(
+			(__m512i)zero, k, (__m512i)start, t->text, 1);
+
+		x &= ~zero >> ((64 - 8 * len) & 63);
+		x |= (x & 0x4040404040404040u) >> 1;
+		x = (x ^ len) * 0x9e3779b97f4a7c15u;
+		x ^= x >> 32;
+		_mm512_mask_cvtepi64_storeu_epi32(f->hash + i, k, (__m512i)(x ^ x >> 15));
+		more = _mm512_mask_cmpgt_epu64_mask(k, (__m512i)len, (__m512i)(zero + 8));
+		_mm_storeu_si128((__m128i *)(void *)(f->some + n),
+			_mm_mask_compress_epi16(
+				none, more, _mm_add_epi16(steps, _mm_set1_epi16((short)i))));
+		n += (size_t)__builtin_popcount(more);
+	}
+	return n;
+}
+
+/* know_words(), sixteen at a time; of the shifts, which are short, two are read for one. */
+INJECT_AVX512 static inline size_t know_words3(struct inject_finder *f)
+{
+	const __m256i steps =
+		_mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n; i += 16) {
+		__mmask16 k = (__mmask16)lanes(i, f->n, 16), yes;
+		wide16 x = (wide16)_mm512_maskz_loadu_epi32(k, f->hash + i), zero = {0}, entry;
+		wide16 bucket = x >> LEX_BUCKET;
+		wide16 shift = (wide16)_mm512_mask_i32gather_epi32(
+			(__m512i)zero, k, (__m512i)(bucket >> 1), lexicon_shift, 4);
+
+		x = (x ^ (shift >> (bucket % 2 * 16) & 0xffff)) * LEX_FACTOR;
+		entry = (wide16)_mm512_mask_i32gather_epi32(
+			(__m512i)zero, k, (__m512i)(x >> LEX_SLOT), lexicon, 4);
+		yes = _mm512_mask_cmpeq_epu32_mask(
+			k, (__m512i)(entry >> LEX_TAG), (__m512i)(x & LEX_REST));
+		entry = (wide16)_mm512_maskz_mov_epi32(yes, (__m512i)(entry & LEX_CLASSES));
+		_mm512_mask_cvtepi32_storeu_epi16(f->own + i, k, (__m512i)entry);
+		yes = _mm512_test_epi32_mask((__m512i)entry, (__m512i)entry);
+		_mm256_storeu_si256((__m256i *)(void *)(f->some + n),
+			_mm256_maskz_compress_epi16(
+				yes, _mm256_add_epi16(steps, _mm256_set1_epi16((short)i))));
+		n += (size_t)__builtin_popcount(yes);
+	}
+	return n;
+}
+#endif
 
 /* Those next to the ones in b, `before` of them in front. */
 static inline void add_around(struct inject_bits *to, const struct inject_bits *b, unsigned before)
@@ -432,15 +537,19 @@ static void find_telling(struct inject_finder *f)
 		f->look.v[i] = 0;
 }
 
-static inline __attribute__((always_inline)) void find_some(
-	struct inject_finder *f, const struct inject_text *t)
+/* Before words are looked for, */
+static inline void find_none(struct inject_finder *f)
 {
-	size_t begin = f->m.begun, end = 0;
-
 	f->n = f->m.n_edges / 2;
 	memset(f->two, 0, (f->n + 1) * sizeof(f->two[0]));
 	f->begins = f->odd = f->spaced = f->far = f->phrase = f->look = (struct inject_bits){0};
-	find_words(f, t);
+}
+
+/* and when they were found. */
+static void find_rest(struct inject_finder *f, const struct inject_text *t)
+{
+	size_t begin = f->m.begun, end = 0;
+
 	for (size_t i = 0; i < f->m.n; i++) {
 		add_bits(&f->begins, begin, f->m.v[i].begin_words);
 		add_bits(&f->odd, end, f->m.v[i].odd_words);
@@ -449,22 +558,29 @@ static inline __attribute__((always_inline)) void find_some(
 	}
 	if (f->m.begun)
 		set_bit(&f->begins, 0, f->begun_begins);
+	leave_odd(f, t);
 	find_runs(f, t);
 	find_telling(f);
 }
 
-static void find_any(struct inject_finder *f, const struct inject_text *t)
+static void find_some(struct inject_finder *f, const struct inject_text *t)
 {
-	find_some(f, t);
+	find_none(f);
+	find_long(f, t, hash_words(f, t));
+	find_phrases(f, know_words(f));
+	find_rest(f, t);
 }
 
-#ifdef INJECT_AVX2
-INJECT_AVX2 static void find_fast(struct inject_finder *f, const struct inject_text *t)
+#ifdef INJECT_AVX512
+INJECT_AVX512 static void find_some3(struct inject_finder *f, const struct inject_text *t)
 {
-	find_some(f, t);
+	find_none(f);
+	find_long(f, t, hash_words3(f, t));
+	find_phrases(f, know_words3(f));
+	find_rest(f, t);
 }
 #else
-#define find_fast find_any
+#define find_some3 find_some
 #endif
 
 void inject_find_begin(struct inject_finder *f, const struct inject_text *t)
@@ -497,10 +613,10 @@ bool inject_find_next(struct inject_finder *f, const struct inject_text *t)
 	carry_over(f);
 	if (!inject_marks_next(&f->m))
 		return false;
-	if (f->m.machine >= INJECT_HAS_AVX2)
-		find_fast(f, t);
+	if (f->m.machine >= INJECT_HAS_AVX512)
+		find_some3(f, t);
 	else
-		find_any(f, t);
+		find_some(f, t);
 	return true;
 }
 

@@ -80,7 +80,7 @@ struct inject_finder {
 	bool begun_begins, begun_clause;          /* of one that has begun in blocks before */
 	/* private */
 	struct inject_bits phrase;
-	uint16_t some[INJECT_FOUND + 1]; /* words to look at again */
+	uint16_t some[INJECT_FOUND + 16]; /* words to look at again; room for whole groups */
 	uint32_t last_hash;
 	bool last_starts; /* the last word of the blocks before may start a phrase */
 	bool runs_before; /* there may have been a run */
