@@ -18,14 +18,22 @@ static struct sh_data data_of(const struct sh_word *w, const char *text)
 /* export, declare, local, readonly, typeset */
 static int declare(struct sh *s, const struct sh_command *c)
 {
+	bool refers = false;
+
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 		const char *eq = strchr(w->text, '=');
+		size_t n = eq ? (size_t)(eq - w->text) : 0;
 		int rc;
 
-		if (!eq || w->text[0] == '-')
+		if (!eq || w->text[0] == '-') {
+			/* declare -n A=B: A is B under another name */
+			refers = refers || (w->text[0] == '-' && strchr(w->text, 'n') &&
+						   strcmp(c->args.v[0].text, "export") != 0);
 			continue;
-		rc = sh_var_set(s, w->text, (size_t)(eq - w->text), data_of(w, eq + 1));
+		}
+		rc = refers ? sh_var_refer(s, w->text, n, eq + 1)
+			    : sh_var_set(s, w->text, n, data_of(w, eq + 1));
 		if (rc < 0)
 			return rc;
 	}
@@ -159,6 +167,8 @@ int sh_builtin(struct sh *s, struct sh_reader *r, struct sh_command *c, bool *hi
 		return alias(s, c);
 	if (!strcmp(p, "eval"))
 		return run_words(s, c, 1, c->args.n);
+	if (!strcmp(p, "trap") && c->args.n > 3 && !strcmp(c->args.v[1].text, "--"))
+		return run_words(s, c, 2, 3);
 	if (!strcmp(p, "trap") && c->args.n > 2 && c->args.v[1].text[0] != '-')
 		return run_words(s, c, 1, 2);
 	if (sh_is(p, "|source|.|"))

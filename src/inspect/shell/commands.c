@@ -299,6 +299,7 @@ static int push_inners(struct sh *s, const struct sh_command *c, struct sh_inner
 			owner->wait = SH_WAIT_OUTPUT;
 		}
 		s->top->bias = x->bias;
+		s->top->zero = x->zero;
 		rc = SH_STEP_CHILD;
 	}
 	return rc;
@@ -307,6 +308,7 @@ static int push_inners(struct sh *s, const struct sh_command *c, struct sh_inner
 /* No program: assignments, or a redirection alone. */
 static int bare(struct sh *s, struct sh_command *c)
 {
+	struct sh_inners in = {0};
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < c->assigns.n; i++)
@@ -316,7 +318,10 @@ static int bare(struct sh *s, struct sh_command *c)
 		c->out = c->how & SH_STDIN ? c->in : sh_text("");
 	}
 	c->line = "";
-	return rc < 0 ? rc : sh_vet(s, c);
+	if (rc == 0)
+		rc = sh_vet(s, c);
+	sh_told_variables(s, c, &in);
+	return rc < 0 || !in.n ? rc : push_inners(s, c, &in);
 }
 
 int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
@@ -351,5 +356,5 @@ int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 		rc = sh_vet(s, c);
 	if (rc == 0 && c->args.n)
 		rc = sh_builtin(s, r, c, &hit);
-	return rc != 0 || hit ? rc : push_inners(s, c, &in);
+	return rc != 0 || (hit && !in.n) ? rc : push_inners(s, c, &in);
 }

@@ -97,24 +97,38 @@ static unsigned hash(const char *t, size_t n)
 	return h % SH_BUCKETS;
 }
 
-const struct sh_var *sh_var_get(const struct sh *s, const char *name, size_t n)
+#define REFS_MAX 4 /* names that stand for names */
+
+static struct sh_var *find_var(const struct sh *s, const char *name, size_t n)
 {
-	for (const struct sh_var *v = s->vars[hash(name, n)]; v; v = v->next) {
+	for (struct sh_var *v = s->vars[hash(name, n)]; v; v = v->next) {
 		if (!strncmp(v->name, name, n) && !v->name[n])
 			return v;
 	}
 	return NULL;
 }
 
+const struct sh_var *sh_var_get(const struct sh *s, const char *name, size_t n)
+{
+	const struct sh_var *v = find_var(s, name, n);
+
+	for (unsigned i = 0; v && v->ref; i++)
+		v = i < REFS_MAX ? find_var(s, v->ref, strlen(v->ref)) : NULL;
+	return v;
+}
+
 int sh_var_set(struct sh *s, const char *name, size_t n, struct sh_data v)
 {
-	struct sh_var **head = &s->vars[hash(name, n)], *x;
+	struct sh_var *x = find_var(s, name, n), **head;
 
-	for (x = *head; x; x = x->next) {
-		if (!strncmp(x->name, name, n) && !x->name[n]) {
-			x->value = v;
-			return 0;
-		}
+	for (unsigned i = 0; x && x->ref && i < REFS_MAX; i++) {
+		name = x->ref;
+		n = strlen(name);
+		x = find_var(s, name, n);
+	}
+	if (x) {
+		x->value = v;
+		return 0;
 	}
 	x = bawn_new(s->a, struct sh_var, 1);
 	if (!x)
@@ -122,9 +136,22 @@ int sh_var_set(struct sh *s, const char *name, size_t n, struct sh_data v)
 	x->name = bawn_arena_strndup(s->a, name, n);
 	if (!x->name)
 		return sh_no_memory(s);
+	head = &s->vars[hash(name, n)];
 	x->value = v;
 	x->next = *head;
 	*head = x;
+	return 0;
+}
+
+int sh_var_refer(struct sh *s, const char *name, size_t n, const char *to)
+{
+	struct sh_var *x = find_var(s, name, n);
+	int rc = x ? 0 : sh_var_set(s, name, n, sh_unknown(0, NULL));
+
+	x = rc < 0 ? NULL : find_var(s, name, n);
+	if (!x)
+		return sh_no_memory(s);
+	x->ref = to;
 	return 0;
 }
 

@@ -63,6 +63,22 @@ static bool is_script(const char *path)
 	       strstr(path, ".git/hooks/") || !strncmp(path, ".husky/", 7);
 }
 
+/* "postinstall": "CMD": what an installation runs without being asked. */
+static void install_scripts(struct sh *s, struct sh_inners *in, const char *text)
+{
+	static const char *const names[] = {
+		"\"preinstall\"", "\"install\"", "\"postinstall\"", "\"prepare\""};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *p = strstr(text, names[i]);
+
+		p = p ? p + strlen(names[i]) : "";
+		p += strspn(p, " \t\n:");
+		if (*p == '"' && in->n < SH_INNER_MAX / 2)
+			(void)sh_add_string(s, in, p);
+	}
+}
+
 static void written(struct sh *s, struct sh_inners *in, const char *path, const struct sh_data *d)
 {
 	bool table = strstr(path, "/etc/crontab") || strstr(path, "/etc/cron.d/");
@@ -73,6 +89,8 @@ static void written(struct sh *s, struct sh_inners *in, const char *path, const 
 		cron_lines(s, in, d->text, table);
 	else if (is_script(path))
 		(void)sh_inner_put(s, in, d->text, 0);
+	else if (!strcmp(sh_base(path), "package.json"))
+		install_scripts(s, in, d->text);
 }
 
 /* crontab FILE, … | crontab - */

@@ -397,6 +397,11 @@ static int disk_dump(struct sh *s, struct sh_command *c)
 			w->from = "a dump of the disk";
 		}
 	}
+	/* … | dd of=FILE is no more than > FILE */
+	if (to && c->in.known && c->in.len && !strstr(c->line, " if=")) {
+		c->out = sh_text("");
+		return sh_put_file(s, c, to, &c->in);
+	}
 	return sh_convert(s, c, to);
 }
 
@@ -440,9 +445,15 @@ static int edit_in_place(struct sh *s, struct sh_command *c)
 {
 	size_t i = c->args.n;
 
-	if (!sh_option(c, "-i", "--in-place") && !sh_has(c, "|-i|--in-place|"))
-		return sh_is(c->args.v[0].text, "|sed|gsed|") ? substitute(s, c)
-							      : sh_convert(s, c, NULL);
+	if (!sh_option(c, "-i", "--in-place") && !sh_has(c, "|-i|--in-place|")) {
+		int rc = sh_is(c->args.v[0].text, "|sed|gsed|") ? substitute(s, c)
+								: sh_convert(s, c, NULL);
+
+		/* as generic() has it */
+		if (c->in.known && c->in.len && !s->script && !c->out.known)
+			c->out.taint |= SH_DECODED;
+		return rc;
+	}
 	c->out = sh_text("");
 	while (i-- > 2 && c->args.v[i].text[0] != '-') {
 		int rc = sh_put_file(s, c, c->args.v[i].text, NULL);

@@ -131,6 +131,9 @@ static int give(struct sh *s, struct sh_reader *p, struct sh_data out)
 		return give_process(s, p, out);
 	case SH_WAIT_PARAM:
 		p->known = p->known && out.known;
+		if (p->wait_name && sh_var_set(s, p->wait_name, strlen(p->wait_name), out) < 0)
+			return sh_no_memory(s);
+		p->wait_name = NULL;
 		return sh_put_value(s, p, &out, p->wait_dq);
 	case SH_WAIT_NUMBER:
 		p->known = false;

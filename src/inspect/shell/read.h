@@ -66,6 +66,7 @@ struct sh_reader {
 	unsigned how;
 	bool has_params;
 	struct sh_words params;
+	const struct sh_word *zero; /* $0 */
 	struct sh_func *func;
 	struct sh_data in, out;
 	struct sh_data bias; /* what taints every word, because the text itself came from there */
@@ -87,6 +88,7 @@ struct sh_reader {
 	unsigned taint;
 	const char *from, *url;
 	enum sh_target target;
+	bool coproc;       /* the word before this one was coproc */
 	bool test;         /* between [[ and ]] */
 	bool pattern;      /* before a pattern of case */
 	const char *array; /* NAME of the array that is being filled */
@@ -103,7 +105,8 @@ struct sh_reader {
 
 	enum sh_wait wait;
 	bool wait_dq;
-	bool process_out; /* >( ) */
+	const char *wait_name; /* ${name:=word}: what is set to the word */
+	bool process_out;      /* >( ) */
 
 	struct sh_block *blocks;
 	size_t n_blocks, cap_blocks;

@@ -104,6 +104,7 @@ struct sh_command {
 
 struct sh_var {
 	const char *name;
+	const char *ref; /* the name that it stands for: declare -n */
 	struct sh_data value;
 	struct sh_var *next;
 };
@@ -188,6 +189,7 @@ struct sh_data sh_join_words(
 	struct sh *s, const struct sh_words *w, size_t from, size_t to, char sep);
 const struct sh_var *sh_var_get(const struct sh *s, const char *name, size_t n);
 int sh_var_set(struct sh *s, const char *name, size_t n, struct sh_data v);
+int sh_var_refer(struct sh *s, const char *name, size_t n, const char *to);
 struct sh_file *sh_file_get(struct sh *s, const char *path, bool make);
 struct sh_func *sh_func_get(struct sh *s, const char *name);
 int sh_func_set(struct sh *s, const char *name, const char *body, size_t n, bool alias);
@@ -242,6 +244,7 @@ struct sh_inner {
 	unsigned how;
 	struct sh_words params;
 	bool has_params, has_in;
+	const struct sh_word *zero; /* what $0 is; NULL: nobody said */
 	struct sh_data in;
 	struct sh_data bias; /* where the text came from */
 };
@@ -259,11 +262,20 @@ int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in);
 int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* told.c: the same for variables, orders and lists of programs; sh_find_inner calls it. */
 int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in);
+/* The variables alone, for a line that only sets them. */
+void sh_told_variables(struct sh *s, const struct sh_command *c, struct sh_inners *in);
+/* handed.c: command lines behind options and orders; sh_told calls it. */
+int sh_handed(struct sh *s, const struct sh_command *c, struct sh_inners *in);
+/* sed.c: what a script of sed runs and writes. */
+int sh_sed(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* later.c: what it writes where others will run it; its output is known by now. */
 void sh_later(struct sh *s, const struct sh_command *c, struct sh_inners *in);
-/* The strings that a source text in some language hands to a shell. */
+/* strings.c: the strings that a source text in some language hands to a shell. */
 int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in);
+int sh_add_string(struct sh *s, struct sh_inners *in, const char *p); /* the one that starts at p */
 bool sh_is_shell(const char *word);
+/* unwrap.c: where the words begin that ssh hands to the other machine. */
+size_t sh_ssh_words(const struct sh_command *c);
 /* The program's language when its text is given in words or input; BAWN_LANG_COUNT: some other
  * interpreter; BAWN_LANG_AUTO: none. */
 enum bawn_lang sh_interpreter(const char *prog);

@@ -316,6 +316,7 @@ static int end_redirect(struct sh *s, struct sh_reader *r, const struct sh_word 
 static int keyword(struct sh *s, struct sh_reader *r, const char *t, bool *hit)
 {
 	*hit = true;
+	r->coproc = !strcmp(t, "coproc");
 	if (sh_is(t, "|then|else|elif|!|time|coproc|"))
 		return 0;
 	if (sh_is(t, "|if|"))
@@ -395,6 +396,26 @@ static int add_arg(struct sh *s, struct sh_reader *r, const struct sh_word *w)
 	return rc;
 }
 
+/* coproc NAME { …: the word that has just ended is a name if a compound command follows. */
+static bool names_coproc(struct sh_reader *r)
+{
+	static const char *const begins[] = {
+		"{ ", "{\n", "(", "while ", "until ", "for ", "if ", "case ", "[[ "};
+	bool was = r->coproc;
+	size_t i = r->i;
+
+	r->coproc = false;
+	while (was && i < r->n && blank(r->t[i]))
+		i++;
+	for (size_t k = 0; was && k < sizeof(begins) / sizeof(begins[0]); k++) {
+		size_t n = strlen(begins[k]);
+
+		if (i + n <= r->n && !memcmp(r->t + i, begins[k], n))
+			return true;
+	}
+	return false;
+}
+
 static int word_to_args(struct sh *s, struct sh_reader *r, const struct sh_word *w)
 {
 	bool hit = false;
@@ -404,6 +425,8 @@ static int word_to_args(struct sh *s, struct sh_reader *r, const struct sh_word 
 		r->test = strcmp(w->text, "]]") != 0;
 		return 0;
 	}
+	if (names_coproc(r))
+		return 0;
 	if (!w->quoted && (!r->cmd || r->block_cmd || (!r->cmd->args.n && !r->cmd->assigns.n))) {
 		if (r->block_cmd && sh_is(w->text, "|then|do|else|fi|done|esac|\x04|")) {
 			ended = sh_command_end(s, r, false);
