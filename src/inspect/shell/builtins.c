@@ -15,6 +15,34 @@ static struct sh_data data_of(const struct sh_word *w, const char *text)
 	return d;
 }
 
+static bool in_function(const struct sh *s)
+{
+	const struct sh_reader *r = s->top;
+
+	while (r && !r->scope)
+		r = r->up;
+	return r && r->func;
+}
+
+/* unset NAME, unset -f NAME, unalias NAME */
+static int unset(struct sh *s, const struct sh_command *c)
+{
+	bool alias = !strcmp(c->args.v[0].text, "unalias");
+	bool functions = alias || (c->args.n > 1 && !strcmp(c->args.v[1].text, "-f"));
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (t[0] == '-')
+			continue;
+		if (functions || !sh_var_get(s, t, strlen(t)))
+			sh_func_unset(s, t);
+		else if (sh_var_set(s, t, strlen(t), sh_text("")) < 0)
+			return sh_no_memory(s);
+	}
+	return 0;
+}
+
 /* export, declare, local, readonly, typeset */
 static int declare(struct sh *s, const struct sh_command *c)
 {
@@ -32,8 +60,14 @@ static int declare(struct sh *s, const struct sh_command *c)
 						   strcmp(c->args.v[0].text, "export") != 0);
 			continue;
 		}
-		rc = refers ? sh_var_refer(s, w->text, n, eq + 1)
-			    : sh_var_set(s, w->text, n, data_of(w, eq + 1));
+		if (sh_keeps_meaning(s, w->text, n))
+			continue;
+		if (refers)
+			rc = sh_var_refer(s, w->text, n, eq + 1);
+		else if (in_function(s) && sh_is(c->args.v[0].text, "|local|declare|typeset|"))
+			rc = sh_var_local(s, w->text, n, data_of(w, eq + 1));
+		else
+			rc = sh_var_set(s, w->text, n, data_of(w, eq + 1));
 		if (rc < 0)
 			return rc;
 	}
@@ -165,6 +199,8 @@ int sh_builtin(struct sh *s, struct sh_reader *r, struct sh_command *c, bool *hi
 		return read_variables(s, c);
 	if (!strcmp(p, "alias"))
 		return alias(s, c);
+	if (sh_is(p, "|unset|unalias|"))
+		return unset(s, c);
 	if (!strcmp(p, "eval"))
 		return run_words(s, c, 1, c->args.n);
 	if (!strcmp(p, "trap") && c->args.n > 3 && !strcmp(c->args.v[1].text, "--"))

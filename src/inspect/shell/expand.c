@@ -88,6 +88,20 @@ static const char *builtin_value(const char *name, size_t n, bool part)
 	return NULL;
 }
 
+bool sh_keeps_meaning(const struct sh *s, const char *name, size_t n)
+{
+	const struct sh_reader *r = s->top;
+
+	if (!r || s->script || !builtin_value(name, n, false) || sh_var_get(s, name, n))
+		return false;
+	for (size_t i = 0; i < r->n_blocks; i++) {
+		if (r->blocks[i].kind == SH_BLOCK_IF || r->blocks[i].kind == SH_BLOCK_CASE ||
+			r->blocks[i].kind == SH_BLOCK_LOOP)
+			return true;
+	}
+	return r->piped || r->to_pipe;
+}
+
 static struct sh_data word_value(const struct sh_word *w)
 {
 	struct sh_data v = sh_text(w->text);
@@ -372,6 +386,9 @@ static int put_operated(struct sh *s, struct sh_reader *r, const char *name, siz
 	char op = (char)(n ? ops[colon && n > 1] : '\0');
 	bool word_op = op && strchr("-=+?", op) && (colon || ops[0] == op);
 
+	/* ${IFS:0:1}, ${IFS%??}: some blank */
+	if (!word_op && nn == 3 && !memcmp(name, "IFS", 3) && !found)
+		return put_variable(s, r, name, nn, dq);
 	if (word_op && (op == '?' || n == 1 + (size_t)colon) && !found)
 		return put_unknown(s, r, name, nn, &v);
 	if (word_op && op != '+' && (!found || (!v.len && v.known))) {
@@ -435,6 +452,8 @@ static int push_child(struct sh *s, struct sh_reader *r, enum sh_mode mode, cons
 		return rc;
 	r->wait = wait;
 	r->wait_dq = r->dq || r->mode == SH_MODE_TEXT;
+	if (mode == SH_MODE_SCRIPT)
+		sh_scope(s);
 	return SH_STEP_CHILD;
 }
 

@@ -59,8 +59,10 @@ static int find(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		return sh_no_memory(s);
 	for (size_t i = 1; i + 1 < c->args.n; i++) {
 		struct sh_words w = {0};
-		bool reads = sh_is(
-			c->args.v[i + 1].text, "|cat|curl|wget|scp|nc|base64|strings|head|xxd|");
+		bool reads = sh_is(sh_base(c->args.v[i + 1].text),
+				     "|cat|curl|wget|scp|nc|base64|strings|head|xxd|") ||
+			     (i + 2 < c->args.n && sh_is_shell(c->args.v[i + 1].text) &&
+				     !strcmp(c->args.v[i + 2].text, "{}"));
 		bool filled = false;
 
 		if (!sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|-okdir|"))
@@ -291,8 +293,10 @@ static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bo
 	if (rc == 0 && script && f->data.len && f->data.known) {
 		enum bawn_lang lang = sh_interpreter(c->args.v[0].text);
 
+		if (!strcmp(c->args.v[0].text, "go"))
+			lang = BAWN_LANG_GO;
 		rc = nested_code(s, c, lang ? lang : BAWN_LANG_COUNT, f->data.text, f->data.len);
-		if (rc == 0 && lang)
+		if (rc == 0)
 			rc = sh_code_inner(s, c, f->data.text, in);
 	}
 	if (rc == 0 && !script && f->data.known && f->data.len)
@@ -482,6 +486,14 @@ static int awk(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		if (sh_is(c->args.v[i].text, "|-v|--assign|"))
 			awk_variable(s, in, c->args.v[i + 1].text, code);
 	}
+	/* the lines that it reads are run */
+	if (code && (strstr(code, "system($0)") || strstr(code, "| \"sh\"") ||
+			    strstr(code, "|\"sh\"") || strstr(code, "$0 | getline"))) {
+		int rc = sh_vet_execution(s, c, &c->in);
+
+		if (rc < 0)
+			return rc;
+	}
 	return code ? sh_code_inner(s, c, code, in) : 0;
 }
 
@@ -561,7 +573,11 @@ static int recipes(struct sh *s, const char *makefile, struct sh_inners *in)
 		return sh_no_memory(s);
 	for (char *p = text; *p;) {
 		size_t n = strcspn(p, "\n");
-		size_t blank = *p == '\t' ? strspn(p, "\t@-+ ") : n;
+		const char *semi = memchr(p, ';', n);
+		/* target: ; cmd */
+		size_t blank = *p == '\t'                                   ? strspn(p, "\t@-+ ")
+			       : semi && memchr(p, ':', (size_t)(semi - p)) ? (size_t)(semi - p) + 1
+									    : n;
 
 		memset(p, ' ', blank < n ? blank : n);
 		p += n + (p[n] != 0);
@@ -570,8 +586,34 @@ static int recipes(struct sh *s, const char *makefile, struct sh_inners *in)
 	return 0;
 }
 
+/* What it was told to read, or finds by itself, as far as the text itself wrote it. */
+static const struct sh_data *makefile(struct sh *s, const struct sh_command *c)
+{
+	static const char *const names[] = {"GNUmakefile", "makefile", "Makefile"};
+	const struct sh_file *f = NULL;
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (strncmp(t, "-f", 2) != 0 && strncmp(t, "--file=", 7) != 0)
+			continue;
+		t = t[1] == '-'         ? t + 7
+		    : t[2]              ? t + 2
+		    : i + 1 < c->args.n ? c->args.v[i + 1].text
+					: "";
+		if (sh_is(t, "|-|/dev/stdin|"))
+			return &c->in;
+		f = sh_file_get(s, t, false);
+		return f ? &f->data : NULL;
+	}
+	for (size_t i = 0; !f && i < sizeof(names) / sizeof(names[0]); i++)
+		f = sh_file_get(s, names[i], false);
+	return f ? &f->data : NULL;
+}
+
 static int make(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
+	const struct sh_data *d;
 	int rc = 0;
 
 	for (size_t i = 1; rc == 0 && i < c->args.n; i++) {
@@ -583,9 +625,12 @@ static int make(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 		else if (sh_is(t, "|--eval|-E|") && i + 1 < c->args.n)
 			rc = recipes(s, c->args.v[i + 1].text, in);
 	}
-	if (rc == 0 && c->in.known && c->in.len) {
-		make_shell(s, in, c->in.text);
-		rc = recipes(s, c->in.text, in);
+	if (rc == 0 && (d = makefile(s, c))) {
+		rc = sh_vet_execution(s, c, d);
+		if (rc == 0 && d->known && d->len) {
+			make_shell(s, in, d->text);
+			rc = recipes(s, d->text, in);
+		}
 	}
 	return rc;
 }

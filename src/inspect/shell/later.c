@@ -63,19 +63,21 @@ static bool is_script(const char *path)
 	       strstr(path, ".git/hooks/") || !strncmp(path, ".husky/", 7);
 }
 
-/* "postinstall": "CMD": what an installation runs without being asked. */
-static void install_scripts(struct sh *s, struct sh_inners *in, const char *text)
+/* "scripts": {"postinstall": "CMD"}: what an installation runs without being asked, and the rest.
+ */
+static void package_scripts(struct sh *s, struct sh_inners *in, const char *text)
 {
-	static const char *const names[] = {
-		"\"preinstall\"", "\"install\"", "\"postinstall\"", "\"prepare\""};
+	const char *p = strstr(text, "\"scripts\"");
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *p = strstr(text, names[i]);
+	for (p = p ? strchr(p, '{') : NULL; p && in->n < SH_INNER_MAX / 2;) {
+		const char *colon = strpbrk(p, ":}");
 
-		p = p ? p + strlen(names[i]) : "";
-		p += strspn(p, " \t\n:");
-		if (*p == '"' && in->n < SH_INNER_MAX / 2)
-			(void)sh_add_string(s, in, p);
+		p = colon && *colon == ':' ? colon + 1 + strspn(colon + 1, " \t\n") : NULL;
+		if (!p || *p != '"')
+			break;
+		(void)sh_add_string(s, in, p);
+		for (p++; *p && *p != '"'; p++)
+			p += *p == '\\' && p[1];
 	}
 }
 
@@ -90,7 +92,7 @@ static void written(struct sh *s, struct sh_inners *in, const char *path, const 
 	else if (is_script(path))
 		(void)sh_inner_put(s, in, d->text, 0);
 	else if (!strcmp(sh_base(path), "package.json"))
-		install_scripts(s, in, d->text);
+		package_scripts(s, in, d->text);
 }
 
 /* crontab FILE, … | crontab - */

@@ -360,6 +360,8 @@ static int copy(struct sh *s, struct sh_command *c)
 		to = sh_last(c);
 	if (f)
 		d = f->data;
+	else if (c->args.n > 2 && !strcmp(c->args.v[c->args.n - 2].text, "/dev/stdin"))
+		d = c->in;
 	sh_read_files(s, c, &d);
 	c->out = sh_text("");
 	if (sh_put_file(s, c, to, &d) < 0 || into_folder(s, c, to) < 0)

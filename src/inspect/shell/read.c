@@ -47,6 +47,13 @@ int sh_push(struct sh *s, enum sh_mode mode, const char *t, size_t n, struct sh_
 	return SH_STEP_CHILD;
 }
 
+void sh_scope(struct sh *s)
+{
+	s->top->scope = true;
+	s->top->mark = s->undo_n;
+	s->scopes++;
+}
+
 int sh_push_script(struct sh *s, const char *text, size_t len, const struct sh_data *in,
 	unsigned how, const struct sh_words *params)
 {
@@ -168,6 +175,8 @@ static int pop(struct sh *s)
 		s->broken = true;
 	if (r->func)
 		r->func->busy = false;
+	if (r->scope)
+		sh_undo(s, r->mark, r->func && !r->func->alias);
 	s->top = r->below;
 	return r->up ? give(s, r->up, r->out) : 0;
 }

@@ -105,8 +105,15 @@ struct sh_command {
 struct sh_var {
 	const char *name;
 	const char *ref; /* the name that it stands for: declare -n */
+	bool gone;       /* it was set where nobody sees it any more */
 	struct sh_data value;
 	struct sh_var *next;
+};
+
+/* What a variable was before something set it that will end: a subshell, a function. */
+struct sh_undo {
+	struct sh_var *var, was;
+	bool local;
 };
 
 struct sh_file {
@@ -153,6 +160,9 @@ struct sh {
 	struct bawn_error *err;
 	bool script; /* a source file, not a command */
 	struct sh_var *vars[SH_BUCKETS];
+	struct sh_undo *undo; /* newest last */
+	size_t undo_n, undo_cap;
+	size_t scopes; /* that are open */
 	struct sh_file *files[SH_BUCKETS];
 	struct sh_func *funcs[SH_BUCKETS];
 	const char *cwd; /* NULL: where it was started */
@@ -190,8 +200,13 @@ struct sh_data sh_join_words(
 const struct sh_var *sh_var_get(const struct sh *s, const char *name, size_t n);
 int sh_var_set(struct sh *s, const char *name, size_t n, struct sh_data v);
 int sh_var_refer(struct sh *s, const char *name, size_t n, const char *to);
+/* As sh_var_set, until the function ends. */
+int sh_var_local(struct sh *s, const char *name, size_t n, struct sh_data v);
+/* A scope ends: variables are what they were when `mark` was s->undo_n. */
+void sh_undo(struct sh *s, size_t mark, bool locals);
 struct sh_file *sh_file_get(struct sh *s, const char *path, bool make);
 struct sh_func *sh_func_get(struct sh *s, const char *name);
+void sh_func_unset(struct sh *s, const char *name);
 int sh_func_set(struct sh *s, const char *name, const char *body, size_t n, bool alias);
 const char *sh_path(struct sh *s, const char *path); /* absolute where the place is known */
 
@@ -246,7 +261,8 @@ struct sh_inner {
 	bool has_params, has_in;
 	const struct sh_word *zero; /* what $0 is; NULL: nobody said */
 	struct sh_data in;
-	struct sh_data bias; /* where the text came from */
+	struct sh_data bias;  /* where the text came from */
+	struct sh_func *func; /* the alias that it is */
 };
 #define SH_INNER_MAX 32
 struct sh_inners {
@@ -279,6 +295,8 @@ size_t sh_ssh_words(const struct sh_command *c);
 /* The program's language when its text is given in words or input; BAWN_LANG_COUNT: some other
  * interpreter; BAWN_LANG_AUTO: none. */
 enum bawn_lang sh_interpreter(const char *prog);
+/* expand.c: a name that means something in every shell, set where it may not come to pass. */
+bool sh_keeps_meaning(const struct sh *s, const char *name, size_t n);
 
 /* model.c: what it reads, prints and writes. */
 int sh_model(struct sh *s, struct sh_command *c);

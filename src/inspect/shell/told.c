@@ -153,13 +153,17 @@ static int listed(struct sh *s, const struct sh_command *c, struct sh_inners *in
 		*x = c->args.v[i];
 	}
 	if (list && w.n && !bare) {
-		(void)sh_inner_put(s, in, sh_quote_words(s, &w, 0), 0);
-		if (strpbrk(w.v[0].text, " \t"))
-			(void)sh_inner_put(s, in, sh_join_words(s, &w, 0, w.n, ' ').text, 0);
+		(void)sh_inner_put(s, in,
+			strpbrk(w.v[0].text, " \t") ? sh_join_words(s, &w, 0, w.n, ' ').text
+						    : sh_quote_words(s, &w, 0),
+			0);
 	}
 	/* … | parallel: the lines are what runs */
-	if (!list && !w.n && c->in.known && c->in.len)
-		(void)sh_inner_put(s, in, c->in.text, 0);
+	if (!list && !w.n) {
+		if (c->in.known && c->in.len)
+			(void)sh_inner_put(s, in, c->in.text, 0);
+		return sh_vet_execution(s, c, &c->in);
+	}
 	return 0;
 }
 
@@ -228,9 +232,26 @@ static const char *key_command(const char *t)
 	return colon ? colon + 2 : NULL;
 }
 
+/* … | docker exec -i BOX sh */
+static int fed_inside(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	const char *last = c->args.v[c->args.n - 1].text;
+	const char *before = c->args.v[c->args.n - 2].text;
+	int rc;
+
+	if (!(c->how & SH_STDIN) ||
+		(!sh_is_shell(last) && !(sh_is_shell(before) && sh_is(last, "|-s|-|"))))
+		return 0;
+	rc = sh_vet_execution(s, c, &c->in);
+	if (rc == 0 && c->in.known && c->in.len)
+		(void)sh_inner_put(s, in, c->in.text, SH_REMOTE);
+	return rc;
+}
+
 int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
 	const char *p = c->args.n ? c->args.v[0].text : "";
+	int rc;
 
 	if (!*p)
 		return 0;
@@ -260,5 +281,10 @@ int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 		return listed(s, c, in);
 	if (sh_is(p, "|ssh|xargs|"))
 		return fed(s, c, in);
+	if (sh_is(p, "|docker|podman|kubectl|oc|nerdctl|lxc|") && sh_has(c, "|exec|run|")) {
+		rc = fed_inside(s, c, in);
+		if (rc < 0)
+			return rc;
+	}
 	return sh_handed(s, c, in);
 }

@@ -283,6 +283,20 @@ static int shell_script(struct sh *s, struct sh_command *c, struct sh_inners *in
 	return 0;
 }
 
+/* bash /dev/fd/3 3<<< TEXT */
+static const struct sh_data *here_body(const struct sh_command *c, const char *path)
+{
+	int fd = -1;
+
+	if (!strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/proc/self/fd/", 14))
+		fd = sh_base(path)[0] - '0';
+	for (size_t i = 0; i < c->redirs.n; i++) {
+		if (c->redirs.v[i].kind == SH_HERE && c->redirs.v[i].fd == fd)
+			return &c->redirs.v[i].body;
+	}
+	return NULL;
+}
+
 /* bash FILE, bash < FILE, … | bash: the program is bytes that may be known. */
 static int shell_input(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
@@ -301,7 +315,9 @@ static int shell_input(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		}
 		i++;
 	}
-	if (i < c->args.n && strcmp(c->args.v[i].text, "/dev/stdin") != 0) {
+	if (i < c->args.n && here_body(c, c->args.v[i].text)) {
+		d = *here_body(c, c->args.v[i].text);
+	} else if (i < c->args.n && strcmp(c->args.v[i].text, "/dev/stdin") != 0) {
 		f = sh_file_get(s, c->args.v[i].text, false);
 		d = f ? f->data : word_data(&c->args.v[i], "");
 		/* read first, as everybody should */
@@ -479,7 +495,12 @@ static const char *filled(struct sh *s, const struct sh_command *c, size_t optio
 static int xargs(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	size_t i = past_options(c, 1, "IniPdLEsa");
-	const char *t = i < c->args.n ? sh_quote_words(s, &c->args, i) : NULL;
+	/* parallel gives its words to a shell */
+	bool line = i < c->args.n && !strcmp(c->args.v[0].text, "parallel") &&
+		    strpbrk(c->args.v[i].text, " \t");
+	const char *t = line            ? sh_join_words(s, &c->args, i, c->args.n, ' ').text
+			: i < c->args.n ? sh_quote_words(s, &c->args, i)
+					: NULL;
 	struct sh_inner *x;
 
 	if (!t)
