@@ -71,6 +71,18 @@ static const struct {
 		"", "", 0},
 };
 
+/* All programs of the tables, in one look. */
+static const char told[] =
+	"|git|rsync|tar|gtar|bsdtar|zip|scp|sftp|npm|npx|pnpm|yarn|nix-shell|nodemon|"
+	"entr|fzf|rg|split|sort|tcpdump|go|nc|ncat|netcat|mapfile|readarray|compgen|"
+	"complete|hyperfine|lftp|cargo|uv|poetry|pipenv|hatch|pdm|rye|conda|mamba|"
+	"micromamba|pixi|devbox|toolbox|heroku|op|flatpak|snap|doppler|infisical|"
+	"bundle|mise|rtx|asdf|opam|stack|cabal|composer|aws-vault|direnv|chamber|sops|"
+	"ip|nix|fd|fdfind|perf|bunx|pnpx|valgrind|xvfb-run|prlimit|chpst|dtach|abduco|"
+	"with-contenv|dotenv|setuidgid|envdir|s6-setuidgid|systemd-inhibit|"
+	"systemd-cat|dumb-init|tini|nsjail|proot|bwrap|rr|ccache|distcc|watchexec|"
+	"heaptrack|cgexec|pgrphack|concurrently|sem|socat|";
+
 static bool said(const struct sh_command *c, const char *order)
 {
 	for (size_t i = 1; *order && i < c->args.n; i++) {
@@ -142,14 +154,20 @@ static bool only_words(const char *p)
 /* PROGRAM … sh -c TEXT, PROGRAM … python -c CODE: the words from there on. */
 static void shell_words(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
+	const char *p = c->args.v[0].text;
+
 	for (size_t i = 1; i + 2 < c->args.n; i++) {
 		const char *t = sh_base(c->args.v[i].text), *o = c->args.v[i + 1].text;
-		bool code = sh_interpreter(t) != BAWN_LANG_AUTO && sh_is(o, "|-c|-e|-r|--eval|");
+		bool code;
 
-		if (code || (sh_is_shell(t) && o[0] == '-' && o[1] != '-' && strchr(o, 'c'))) {
+		if (o[0] != '-' || o[1] == '-' || !strpbrk(o, "cer"))
+			continue;
+		code = sh_interpreter(t) != BAWN_LANG_AUTO && sh_is(o, "|-c|-e|-r|");
+		if (!code && !(sh_is_shell(t) && strchr(o, 'c')))
+			continue;
+		if (!only_words(p) && !sh_is_shell(p) && sh_interpreter(p) == BAWN_LANG_AUTO)
 			(void)sh_inner_put(s, in, sh_quote_words(s, &c->args, i), 0);
-			return;
-		}
+		return;
 	}
 }
 
@@ -165,10 +183,22 @@ static const char *behind_key(const char *t)
 	return strncasecmp(t, "exec:", 5) == 0 ? t + 5 : NULL;
 }
 
-int sh_handed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+/* git submodule foreach 'CMD' */
+static void in_submodules(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	size_t i = 1;
+
+	while (i < c->args.n && strcmp(c->args.v[i].text, "foreach") != 0)
+		i++;
+	for (i++; i < c->args.n && c->args.v[i].text[0] == '-';)
+		i++;
+	if (i < c->args.n)
+		(void)sh_inner_put(s, in, sh_join_words(s, &c->args, i, c->args.n, ' ').text, 0);
+}
+
+static void known_ways(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
 	const char *p = c->args.v[0].text;
-	size_t had = in->n;
 
 	for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
 		if (sh_is(p, lines[k].programs) && said(c, lines[k].order))
@@ -178,22 +208,22 @@ int sh_handed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 		if (c->args.v[i].text[0] != '-' && strpbrk(c->args.v[i].text, " \t\n"))
 			(void)sh_inner_put(s, in, c->args.v[i].text, 0);
 	}
-	if (!strcmp(p, "git") && said(c, "submodule")) {
-		size_t i = 1;
-
-		while (i < c->args.n && strcmp(c->args.v[i].text, "foreach") != 0)
-			i++;
-		for (i++; i < c->args.n && c->args.v[i].text[0] == '-';)
-			i++;
-		if (i < c->args.n)
-			(void)sh_inner_put(
-				s, in, sh_join_words(s, &c->args, i, c->args.n, ' ').text, 0);
-	}
+	if (!strcmp(p, "git") && said(c, "submodule"))
+		in_submodules(s, c, in);
 	for (size_t i = 1; sh_is(p, "|npm|pnpm|yarn|socat|") && i < c->args.n; i++)
 		(void)sh_inner_put(s, in, behind_key(c->args.v[i].text), 0);
 	started(s, c, in);
-	if (in->n == had && !had && !only_words(p) && !sh_is_shell(p) &&
-		sh_interpreter(p) == BAWN_LANG_AUTO)
+}
+
+int sh_handed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	const char *p = c->args.v[0].text;
+	size_t had = in->n;
+
+	/* most programs are told nothing, and have no words to be told in */
+	if (c->args.n > 1 && sh_is(p, told))
+		known_ways(s, c, in);
+	if (!in->n && !had)
 		shell_words(s, c, in);
 	return 0;
 }
