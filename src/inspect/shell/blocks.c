@@ -207,6 +207,8 @@ int sh_block_end(struct sh *s, struct sh_reader *r, enum sh_block_kind kind)
 
 	while (k && r->blocks[k - 1].kind != kind)
 		k--;
+	if (!bawn_scan_spend(s->scan, r->n_blocks - k))
+		return 0;
 	if (r->cmd) {
 		rc = sh_command_end(s, r, false);
 		if (rc != 0 && kind == SH_BLOCK_SUB)

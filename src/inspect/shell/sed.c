@@ -18,13 +18,14 @@ struct sed {
 /* Behind the delimiter that ends a regular expression or a replacement. */
 static const char *past_part(const char *p, char end)
 {
+	const char *close = memrchr(p, ']', strcspn(p, "\n"));
 	bool set = false;
 
 	for (; *p && (*p != end || set) && *p != '\n'; p++) {
 		if (*p == '\\' && p[1])
 			p++;
 		else if (*p == '[' && end != '[')
-			set = set || memchr(p, ']', strcspn(p, "\n")) != NULL;
+			set = set || (close && close > p);
 		else if (*p == ']')
 			set = false;
 	}

@@ -11,6 +11,7 @@
 #include "inspect/shell/shell.h"
 
 #define STRINGS_MAX 64
+#define GAP_MAX     256 /* between a call and what it is given */
 
 /* The end of a string in quotes that starts at p. */
 static const char *string_end(const char *p)
@@ -72,7 +73,7 @@ static bool runs_string(const char *code, const char *p)
 		"Command"};
 	const char *q = p;
 
-	while (q > code && strchr(" \t\n([{'\"", q[-1]))
+	while (q > code && p - q < GAP_MAX && strchr(" \t\n([{'\"", q[-1]))
 		q--;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		if (before(code, q, calls[i]))
@@ -134,9 +135,11 @@ static const char *own_quote(
 	bool runs;
 
 	if ((!strncmp(prog, "lua", 3) || !strcmp(prog, "nvim")) && p[0] == '[' && p[1] == '[') {
+		if (!runs_string(code, p))
+			return NULL;
 		*ret_text = p + 2;
 		end = strstr(p + 2, "]]");
-		return runs_string(code, p) ? (end ? end : p + strlen(p)) : NULL;
+		return end ? end : p + strlen(p);
 	}
 	if (!(perl && p[0] == 'q') && !(ruby && p[0] == '%'))
 		return NULL;
