@@ -74,6 +74,24 @@ static int declare(struct sh *s, const struct sh_command *c)
 	return 0;
 }
 
+/* IFS=: read -a: the line as the items of an array. */
+static struct sh_data items(struct sh *s, const struct sh_command *c, struct sh_data v)
+{
+	const char *apart = " \t";
+	char *t = bawn_arena_strdup(s->a, v.text);
+
+	for (size_t i = 0; i < c->assigns.n; i++) {
+		if (!strncmp(c->assigns.v[i].text, "IFS=", 4))
+			apart = c->assigns.v[i].text + 4;
+	}
+	for (char *p = t; p && *p; p++) {
+		if (strchr(apart, *p))
+			*p = MARK_ITEM;
+	}
+	v.text = t ? t : "";
+	return v;
+}
+
 static int read_variables(struct sh *s, const struct sh_command *c)
 {
 	const char *letters = strcmp(c->args.v[0].text, "read") != 0 ? "dnOsuCc" : "dinNptu";
@@ -95,6 +113,8 @@ static int read_variables(struct sh *s, const struct sh_command *c)
 		int rc;
 
 		if (t[0] == '-') {
+			if (strchr(t, 'a') && !strcmp(c->args.v[0].text, "read"))
+				v = items(s, c, v);
 			i += strchr(letters, t[strlen(t) - 1]) && t[1] ? 1 : 0;
 			continue;
 		}
@@ -180,6 +200,9 @@ static int set_params(struct sh *s, struct sh_reader *r, const struct sh_command
 
 	while (i < c->args.n && strcmp(c->args.v[i].text, "--") != 0)
 		i++;
+	/* set a b */
+	if (i >= c->args.n && c->args.n > 1 && !strchr("-+", c->args.v[1].text[0]))
+		i = 0;
 	if (i >= c->args.n)
 		return 0;
 	(void)s;
@@ -199,6 +222,10 @@ int sh_builtin(struct sh *s, struct sh_reader *r, struct sh_command *c, bool *hi
 		return read_variables(s, c);
 	if (!strcmp(p, "alias"))
 		return alias(s, c);
+	/* hash -p PATH NAME: NAME is PATH from now on */
+	if (!strcmp(p, "hash") && c->args.n > 3 && !strcmp(c->args.v[1].text, "-p"))
+		return sh_func_set(
+			s, c->args.v[3].text, c->args.v[2].text, strlen(c->args.v[2].text), true);
 	if (sh_is(p, "|unset|unalias|"))
 		return unset(s, c);
 	if (!strcmp(p, "eval"))

@@ -386,6 +386,9 @@ static int put_operated(struct sh *s, struct sh_reader *r, const char *name, siz
 	char op = (char)(n ? ops[colon && n > 1] : '\0');
 	bool word_op = op && strchr("-=+?", op) && (colon || ops[0] == op);
 
+	/* ${a[$(cmd)]} */
+	if (n && ops[0] == '[' && (memmem(ops, n, "$(", 2) || memchr(ops, '`', n)))
+		return push_param(s, r, ops, n, dq);
 	/* ${IFS:0:1}, ${IFS%??}: some blank */
 	if (!word_op && nn == 3 && !memcmp(name, "IFS", 3) && !found)
 		return put_variable(s, r, name, nn, dq);

@@ -19,6 +19,9 @@ static const struct {
 		"|--tree-filter|--env-filter|--index-filter|--msg-filter|--commit-filter|"
 		"--parent-filter|--tag-name-filter|--setup|"},
 	{"|git|", "grep", "|-O|--open-files-in-pager|"},
+	{"|git|", "clone", "|-u|"},
+	{"|git|", "archive", "|--exec|"},
+	{"|wget|", "", "|--use-askpass|"},
 	{"|git|", "", "|--upload-pack|--receive-pack|--sendmail-cmd|--to-cmd|--cc-cmd|"},
 	{"|rsync|", "", "|-e|--rsh|--rsync-path|"},
 	{"|tar|gtar|bsdtar|", "", "|-F|--info-script|--new-volume-script|"},
@@ -57,6 +60,7 @@ static const struct {
 	{"|git|", "bisect", "run", 0},
 	{"|ip|", "netns", "exec", 1},
 	{"|nix|", "", "-c", 0},
+	{"|cmake|", "", "-E", 0},
 	{"|nix|", "", "--command", 0},
 	{"|fd|fdfind|", "", "-x", 0},
 	{"|fd|fdfind|", "", "--exec", 0},
@@ -67,7 +71,9 @@ static const struct {
 	{"|perf|", "", "trace", 0},
 	{"|npx|bunx|pnpx|valgrind|xvfb-run|prlimit|chpst|dtach|abduco|with-contenv|dotenv|setuidgid|"
 	 "envdir|s6-setuidgid|systemd-inhibit|systemd-cat|dumb-init|tini|nsjail|proot|bwrap|rr|"
-	 "ccache|distcc|watchexec|heaptrack|cgexec|pgrphack|entr|",
+	 "ccache|distcc|watchexec|heaptrack|cgexec|pgrphack|entr|flatpak-spawn|"
+	 "distrobox-host-exec|dbus-launch|uftrace|xe|ld.so|ld-linux-x86-64.so.2|"
+	 "ld-linux-aarch64.so.1|ld-linux.so.2|",
 		"", "", 0},
 };
 
@@ -81,7 +87,8 @@ static const char told[] =
 	"ip|nix|fd|fdfind|perf|bunx|pnpx|valgrind|xvfb-run|prlimit|chpst|dtach|abduco|"
 	"with-contenv|dotenv|setuidgid|envdir|s6-setuidgid|systemd-inhibit|"
 	"systemd-cat|dumb-init|tini|nsjail|proot|bwrap|rr|ccache|distcc|watchexec|"
-	"heaptrack|cgexec|pgrphack|concurrently|sem|socat|";
+	"heaptrack|cgexec|pgrphack|concurrently|sem|socat|wget|cmake|flatpak-spawn|distrobox-host-exec|dbus-launch|uftrace|xe|ld.so|"
+	"ld-linux-x86-64.so.2|ld-linux-aarch64.so.1|ld-linux.so.2|";
 
 static bool said(const struct sh_command *c, const char *order)
 {
@@ -127,6 +134,25 @@ static void first_words(struct sh *s, const struct sh_command *c, struct sh_inne
 	}
 }
 
+/* fd PATTERN PLACE -x CMD: with everything that is found there. */
+static void for_each(struct sh *s, const struct sh_command *c, struct sh_inners *in, size_t i)
+{
+	const char *place = NULL, *words = sh_quote_words(s, &c->args, i);
+	struct sh_words one = {.v = (struct sh_word[]){{.text = ""}}, .n = 1};
+
+	for (size_t k = 2; k + 1 < i; k++) {
+		if (c->args.v[k].text[0] == '/' || c->args.v[k].text[0] == '~')
+			place = c->args.v[k].text;
+	}
+	if (!place || !words || strstr(words, "{}")) {
+		(void)sh_inner_put(s, in, words, 0);
+		return;
+	}
+	one.v[0].text = place;
+	(void)sh_inner_put(
+		s, in, bawn_arena_printf(s->a, "%s %s", words, sh_quote_words(s, &one, 0)), 0);
+}
+
 static void started(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
 	for (size_t k = 0; k < sizeof(starts) / sizeof(starts[0]); k++) {
@@ -137,7 +163,10 @@ static void started(struct sh *s, const struct sh_command *c, struct sh_inners *
 			continue;
 		while (*starts[k].order && strcmp(c->args.v[i++].text, starts[k].order) != 0)
 			;
-		first_words(s, c, in, i + starts[k].skip);
+		if (!strncmp(c->args.v[0].text, "fd", 2))
+			for_each(s, c, in, i);
+		else
+			first_words(s, c, in, i + starts[k].skip);
 	}
 }
 

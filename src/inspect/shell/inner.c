@@ -161,7 +161,8 @@ static int tar(struct sh *s, struct sh_command *c, struct sh_inners *in)
 
 enum bawn_lang sh_interpreter(const char *prog)
 {
-	if (!strncmp(prog, "python", 6) || !strncmp(prog, "pypy", 4))
+	if (!strncmp(prog, "python", 6) || !strncmp(prog, "pypy", 4) ||
+		!strncmp(prog, "ipython", 7))
 		return BAWN_LANG_PYTHON;
 	if (sh_is(prog, "|node|nodejs|deno|bun|"))
 		return BAWN_LANG_JAVASCRIPT;
@@ -226,6 +227,32 @@ static int nested_code(
 	return rc;
 }
 
+static bool has_one(const char *text, const char *const *list)
+{
+	for (; *list; list++) {
+		if (strstr(text, *list))
+			return true;
+	}
+	return false;
+}
+
+/* perl -ne 'system($_)', python -c 'os.system(sys.stdin.read())': what is read is run. */
+static int runs_input(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in)
+{
+	static const char *const runs[] = {"system", "exec", "popen", "Popen", "spawn",
+		"subprocess", "passthru", "eval", NULL};
+	static const char *const reads[] = {"stdin", "STDIN", "$_", "<>", "gets", "input(",
+		"readFileSync(0", "ARGF", "$0", NULL};
+	int rc;
+
+	if (!(c->how & SH_STDIN) || !has_one(code, runs) || !has_one(code, reads))
+		return 0;
+	rc = sh_vet_execution(s, c, &c->in);
+	if (rc == 0 && c->in.known && c->in.len)
+		(void)sh_inner_put(s, in, c->in.text, 0);
+	return rc;
+}
+
 static int interpreter(
 	struct sh *s, struct sh_command *c, struct sh_inners *in, enum bawn_lang lang)
 {
@@ -249,6 +276,8 @@ static int interpreter(
 			rc = nested_code(s, c, lang, w->text, strlen(w->text));
 		if (rc == 0)
 			rc = sh_code_inner(s, c, w->text, in);
+		if (rc == 0)
+			rc = runs_input(s, c, w->text, in);
 	}
 	if (rc < 0 || any || !(c->how & SH_STDIN) || (c->args.n > 1 && c->args.v[1].text[0] != '-'))
 		return rc;
@@ -493,6 +522,8 @@ static int awk(struct sh *s, struct sh_command *c, struct sh_inners *in)
 
 		if (rc < 0)
 			return rc;
+		if (c->in.known && c->in.len)
+			(void)sh_inner_put(s, in, c->in.text, 0);
 	}
 	return code ? sh_code_inner(s, c, code, in) : 0;
 }

@@ -585,6 +585,7 @@ static int generic(struct sh *s, struct sh_command *c)
 	if (c->in.known && c->in.len &&
 		sh_is(c->args.v[0].text,
 			"|awk|gawk|mawk|cut|perl|python|python3|ruby|fold|paste|iconv|"
+			"grep|egrep|fgrep|rg|"
 			"jq|tac|shuf|sort|uniq|php|node|bc|dc|od|crypt|ccrypt|"))
 		d.taint |= SH_DECODED;
 	if (printer(c))
@@ -662,6 +663,8 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 		return sh_seal(s, c, sh_option(c, "-o", "--output"));
 	if (sh_is(p, "|gzip|pigz|bzip2|xz|zstd|lz4|"))
 		return sh_compress(s, c);
+	if (!strcmp(p, "sort") && !sh_option(c, "-o", "--output"))
+		return generic(s, c);
 	if (sh_is(p, "|sort|gcc|cc|clang|g++|go|"))
 		return sh_convert(s, c, sh_option(c, "-o", "--output"));
 	if (sh_is(p, "|truncate|shred|touch|"))
@@ -728,6 +731,30 @@ static int model_decoder(struct sh *s, struct sh_command *c, bool *hit)
 	return 0;
 }
 
+/* realpath X, readlink -f X, dirname X, pwd: a path that is known as well as X is. */
+static int place_of(struct sh *s, struct sh_command *c, bool *hit)
+{
+	const char *p = c->args.v[0].text;
+	const struct sh_word *w = &c->args.v[c->args.n - 1];
+	const char *slash = w->text[0] ? strrchr(w->text + 1, '/') : NULL;
+	const char *t = w->text;
+
+	*hit = (!strcmp(p, "pwd") && s->cwd) ||
+	       (c->args.n > 1 && w->known && (t[0] == '~' || t[0] == '/') &&
+		       (sh_is(p, "|realpath|dirname|") ||
+			       (!strcmp(p, "readlink") && sh_has(c, "|-f|-e|-m|"))));
+	if (!*hit)
+		return 0;
+	if (!strcmp(p, "pwd"))
+		t = s->cwd;
+	else if (!strcmp(p, "dirname"))
+		t = bawn_arena_strndup(s->a, t, slash ? (size_t)(slash - t) : 1);
+	if (!t)
+		return sh_no_memory(s);
+	c->out = sh_text(t);
+	return 0;
+}
+
 int sh_model(struct sh *s, struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
@@ -741,6 +768,13 @@ int sh_model(struct sh *s, struct sh_command *c)
 	}
 	if (!strcmp(p, "printf"))
 		return print_formatted(s, c);
+	if (sh_is(p, "|:|true|false|")) {
+		c->out = sh_text("");
+		return 0;
+	}
+	rc = place_of(s, c, &hit);
+	if (rc != 0 || hit)
+		return rc;
 	if (hidden_in(c))
 		return model_decoder(s, c, &hit);
 	if (records(c))

@@ -92,6 +92,7 @@ struct sh_reader {
 	const char *from, *url;
 	enum sh_target target;
 	bool coproc;       /* the word before this one was coproc */
+	bool timed;        /* … or time */
 	bool test;         /* between [[ and ]] */
 	bool pattern;      /* before a pattern of case */
 	const char *array; /* NAME of the array that is being filled */

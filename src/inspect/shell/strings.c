@@ -70,7 +70,7 @@ static bool runs_string(const char *code, const char *p)
 		"check_output", "check_call", "getoutput", "qx", "exec!", "proc_open", "execute",
 		"run-shell-command", "shell-command", "getstatusoutput", "posix_spawn", "cmd",
 		"do.shell.script", "do shell script", "do script", "callCommand", "System.shell",
-		"Command"};
+		"capture2", "capture2e", "capture3", "popen3", "Command"};
 	const char *q = p;
 
 	while (q > code && p - q < GAP_MAX && strchr(" \t\n([{'\"", q[-1]))
@@ -145,7 +145,7 @@ static const char *own_quote(
 		return NULL;
 	if (p > code && isalnum((unsigned char)p[-1]))
 		return NULL;
-	p += 1 + (p[1] && strchr(perl ? "qx" : "qQx", p[1]));
+	p += 1 + (p[1] && strchr(perl ? "qxw" : "qQxw", p[1]));
 	runs = p[-1] == 'x' || runs_string(code, from) || (perl && strstr(code, "open"));
 	open = *p ? strchr(opens, *p) : NULL;
 	if (!open || !runs)

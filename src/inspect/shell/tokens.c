@@ -8,6 +8,8 @@
 
 #include "inspect/shell/read.h"
 
+#define FD_NAMED 10 /* as the shell would choose */
+
 static bool blank(char c)
 {
 	return c == ' ' || c == '\t';
@@ -316,6 +318,9 @@ static int end_redirect(struct sh *s, struct sh_reader *r, const struct sh_word 
 static int keyword(struct sh *s, struct sh_reader *r, const char *t, bool *hit)
 {
 	*hit = true;
+	if (r->timed && sh_is(t, "|-p|--|"))
+		return 0;
+	r->timed = !strcmp(t, "time");
 	r->coproc = !strcmp(t, "coproc");
 	if (sh_is(t, "|then|else|elif|!|time|coproc|"))
 		return 0;
@@ -476,7 +481,9 @@ static int give_word(struct sh *s, struct sh_reader *r, const struct sh_word *w)
 		r->function = w->text;
 		return 0;
 	case SH_TO_ARRAY:
-		d = sh_text(w->text);
+		/* [0]=a [1]=b */
+		d = sh_text(w->text[0] == '[' && strstr(w->text, "]=") ? strstr(w->text, "]=") + 2
+								       : w->text);
 		d.known = w->known;
 		d.taint = w->taint;
 		if (r->items.len)
@@ -515,6 +522,13 @@ int sh_word_end(struct sh *s, struct sh_reader *r)
 	r->word = false;
 	if ((c == '<' || c == '>') && is_number(r) && r->target == SH_TO_ARGS) {
 		r->redir_fd = r->w[0] - '0';
+		return 0;
+	}
+	/* {fd}> FILE: the shell puts a number into fd */
+	if ((c == '<' || c == '>') && r->wn > 2 && r->w[0] == MARK_OPEN &&
+		r->w[r->wn - 1] == MARK_CLOSE && r->target == SH_TO_ARGS &&
+		!memchr(r->w, MARK_COMMA, r->wn)) {
+		r->redir_fd = FD_NAMED;
 		return 0;
 	}
 	w.text = bawn_arena_strndup(s->a, r->wn ? r->w : "", r->wn);

@@ -71,8 +71,9 @@ static const struct {
 	{"|tclsh|wish|expect|", "exec "},
 	{"|expect|", "spawn "},
 	{"|expect|", "system "},
-	{"|gdb|", "shell "},
-	{"|gdb|ed|ex|vi|vim|ftp|lftp|sftp|", "!"},
+	{"|gdb|lldb|", "shell "},
+	{"|lldb|", "platform shell "},
+	{"|gdb|ed|ex|vi|vim|ftp|lftp|sftp|ipython|ipython3|mutt|", "!"},
 	{"|less|more|", "+!"},
 	{"|make|gmake|", "SHELL="},
 };
@@ -256,7 +257,8 @@ int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 	if (!*p)
 		return 0;
 	sh_told_variables(s, c, in);
-	if (sh_is(p, "|tclsh|wish|expect|gdb|ed|ex|less|more|make|gmake|ftp|lftp|sftp|")) {
+	if (sh_is(p, "|tclsh|wish|expect|gdb|lldb|ed|ex|less|more|make|gmake|ftp|lftp|sftp|ipython|"
+		     "ipython3|mutt|")) {
 		for (size_t i = 1; i < c->args.n; i++)
 			order_lines(s, c, in, c->args.v[i].text);
 		if (c->in.known && c->in.len && !sh_is(p, "|less|more|make|gmake|"))

@@ -6,7 +6,8 @@
  */
 #include <string.h>
 
-#include "inspect/shell/shell.h"
+#include "base/buf.h"
+#include "inspect/shell/read.h"
 
 struct wrapper {
 	const char *name;
@@ -147,6 +148,9 @@ static size_t own_words(const struct wrapper *w, const struct sh_command *c)
 			i++;
 			break;
 		}
+		/* env - is env -i */
+		if (!strcmp(t, "-") && !strcmp(w->name, "env"))
+			continue;
 		if (t[0] == '-' && t[1] == '-') {
 			const char *list = w->longs;
 
@@ -412,6 +416,51 @@ size_t sh_ssh_words(const struct sh_command *c)
 	return past_options(c, i + 1, "oip");
 }
 
+/* Every `from` that is a whole path or the beginning of one, as `to`. */
+static const char *moved(struct sh *s, const char *t, const char *from, const char *to)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+	size_t n = strlen(from);
+	char last = 0;
+
+	for (; *t; t++) {
+		if (!strncmp(t, from, n) && !strchr("/.~", last) && !sh_name_char(last, false) &&
+			!sh_name_char(t[n], false)) {
+			bawn_buf_puts(&b, strcmp(to, "/") != 0 || t[n] != '/' ? to : "");
+			t += n - 1;
+		} else {
+			bawn_buf_add(&b, t, 1);
+		}
+		last = *t;
+	}
+	return b.failed ? NULL : bawn_arena_strndup(s->a, b.data ? b.data : "", b.len);
+}
+
+/* docker run -v ~:/h IMAGE rm -rf /h: what is done there is done here. */
+static void outside(struct sh *s, const struct sh_command *c, size_t image, struct sh_inners *in)
+{
+	for (size_t k = 1; in->n && k + 1 < image; k++) {
+		const char *t = c->args.v[k + 1].text, *colon = strchr(t, ':');
+		const char *host, *dir, *x;
+		enum sh_place p;
+
+		if (!sh_is(c->args.v[k].text, "|-v|--volume|") || !colon || colon[1] != '/')
+			continue;
+		host = bawn_arena_strndup(s->a, t, (size_t)(colon - t));
+		dir = bawn_arena_strndup(s->a, colon + 1, strcspn(colon + 1, ":"));
+		p = host ? sh_place(s, host) : SH_HERE_DIR;
+		if (!dir || strlen(dir) < 2 ||
+			(p != SH_ROOT_DIR && p != SH_HOME_DIR && p != SH_SYSTEM_DIR))
+			continue;
+		x = moved(s, in->v[in->n - 1].text, dir, host);
+		if (x && strcmp(x, in->v[in->n - 1].text) != 0) {
+			in->v[in->n - 1].text = x;
+			in->v[in->n - 1].len = strlen(x);
+			in->v[in->n - 1].how &= ~SH_REMOTE;
+		}
+	}
+}
+
 /* docker exec … CONTAINER CMD, docker run … IMAGE CMD, kubectl exec POD -- CMD */
 static int container(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
@@ -441,14 +490,19 @@ static int container(struct sh *s, struct sh_command *c, struct sh_inners *in)
 			entry = t + 13;
 		}
 	}
-	/* --entrypoint sh IMAGE -c …, adb shell 'one line' */
-	if (entry && i < c->args.n) {
-		c->args.v[i].text = entry;
-		return quoted_inner(s, c, in, i, SH_REMOTE);
-	}
 	if (!strcmp(c->args.v[0].text, "adb"))
 		return joined_inner(s, c, in, i, SH_REMOTE);
-	return quoted_inner(s, c, in, i + 1, SH_REMOTE);
+	if (i >= c->args.n)
+		return 0;
+	/* --entrypoint sh IMAGE -c … */
+	if (entry)
+		(void)sh_inner_put(s, in,
+			bawn_arena_printf(s->a, "%s %s", entry, sh_quote_words(s, &c->args, i + 1)),
+			SH_REMOTE);
+	else
+		(void)quoted_inner(s, c, in, i + 1, SH_REMOTE);
+	outside(s, c, i, in);
+	return 0;
 }
 
 /* docker -H … run: what stands before the order is taken away, but for another machine's name. */
@@ -505,6 +559,14 @@ static int xargs(struct sh *s, struct sh_command *c, struct sh_inners *in)
 
 	if (!t)
 		return 0;
+	for (size_t k = 1; k + 1 < i; k++) {
+		const struct sh_file *f = !strcmp(c->args.v[k].text, "-a")
+						  ? sh_file_get(s, c->args.v[k + 1].text, false)
+						  : NULL;
+
+		if (f)
+			c->in = f->data;
+	}
 	if (c->in.known && c->in.len && c->in.len < 4096)
 		t = filled(s, c, i, t);
 	if (!t)
