@@ -204,9 +204,9 @@ int bawn_vet(struct bawn_vetter *v, const struct bawn_vet_options *o, const char
 		return e;
 	r = *ret;
 	if (!v || (n && !bytes))
-		e = bawn_fail(
-			&r->error, BAWN_ERR_USAGE, -EINVAL, "no %s given", v ? "bytes" : "vetter");
-	else if (v->open)
+		return api_fail(r, bawn_fail(&r->error, BAWN_ERR_USAGE, -EINVAL, "no %s given",
+					   v ? "bytes" : "vetter"));
+	if (v->open)
 		e = bawn_fail(&r->error, BAWN_ERR_USAGE, -EBUSY, "a stream is open");
 	else
 		e = subject_of(v, o, &sub, &r->error);

@@ -265,6 +265,7 @@ static int add_member(struct bawn_arena *a, struct bawn_tool_call *c, const char
 }
 
 /* The members of an object, and of the objects in it: {"params": {"command": …}}. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as MEMBERS_DEPTH */
 static int add_members(struct bawn_arena *a, struct bawn_tool_call *c, json_t *o, unsigned depth,
 	struct bawn_error *err)
 {
@@ -278,11 +279,10 @@ static int add_members(struct bawn_arena *a, struct bawn_tool_call *c, json_t *o
 			break;
 		r = add_member(a, c, key, v, err);
 		if (r >= 0 && json_is_object(v) && depth < MEMBERS_DEPTH)
-			r = add_members(a, c, v, depth + 1, err); /* NOLINT: bounded */
+			r = add_members(a, c, v, depth + 1, err);
 		for (size_t i = 0; r >= 0 && depth < MEMBERS_DEPTH && i < json_array_size(v); i++)
 			if (json_is_object(json_array_get(v, i)))
-				r = add_members(/* NOLINT: bounded */
-					a, c, json_array_get(v, i), depth + 1, err);
+				r = add_members(a, c, json_array_get(v, i), depth + 1, err);
 	}
 	return r;
 }

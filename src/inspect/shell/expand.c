@@ -377,6 +377,18 @@ static struct sh_data changed(struct sh *s, struct sh_data v, const char *ops, s
 	}
 }
 
+/* ${a[$(cmd)]} */
+static bool runs_index(const char *ops, size_t n)
+{
+	return n && ops[0] == '[' && (memmem(ops, n, "$(", 2) || memchr(ops, '`', n));
+}
+
+/* ${IFS:0:1}, ${IFS%??} where nobody set it: some blank. */
+static bool is_blank(const char *name, size_t nn, bool word_op, bool found)
+{
+	return !word_op && !found && nn == 3 && !memcmp(name, "IFS", 3);
+}
+
 /* The operators behind the name in ${…}. */
 static int put_operated(struct sh *s, struct sh_reader *r, const char *name, size_t nn,
 	const char *ops, size_t n, bool dq)
@@ -386,11 +398,9 @@ static int put_operated(struct sh *s, struct sh_reader *r, const char *name, siz
 	char op = (char)(n ? ops[colon && n > 1] : '\0');
 	bool word_op = op && strchr("-=+?", op) && (colon || ops[0] == op);
 
-	/* ${a[$(cmd)]} */
-	if (n && ops[0] == '[' && (memmem(ops, n, "$(", 2) || memchr(ops, '`', n)))
+	if (runs_index(ops, n))
 		return push_param(s, r, ops, n, dq);
-	/* ${IFS:0:1}, ${IFS%??}: some blank */
-	if (!word_op && nn == 3 && !memcmp(name, "IFS", 3) && !found)
+	if (is_blank(name, nn, word_op, found))
 		return put_variable(s, r, name, nn, dq);
 	if (word_op && (op == '?' || n == 1 + (size_t)colon) && !found)
 		return put_unknown(s, r, name, nn, &v);

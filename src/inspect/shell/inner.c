@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "inspect/scan.h"
-#include "inspect/shell/shell.h"
+#include "inspect/shell/model.h"
 
 #define UNIT_KEY 20 /* longer than ExecStartPost= */
 
@@ -292,6 +292,13 @@ static int interpreter(
 	return rc < 0 || !c->in.len ? rc : sh_code_inner(s, c, c->in.text, in);
 }
 
+static enum bawn_lang file_lang(const char *prog)
+{
+	enum bawn_lang lang = !strcmp(prog, "go") ? BAWN_LANG_GO : sh_interpreter(prog);
+
+	return lang ? lang : BAWN_LANG_COUNT;
+}
+
 /* A file that the text itself fetched or wrote, run as a program or given to an interpreter. */
 static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bool script)
 {
@@ -320,11 +327,7 @@ static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bo
 	if (rc == 0 && script && f->data.len)
 		rc = sh_vet_code(s, c, f->data.text);
 	if (rc == 0 && script && f->data.len && f->data.known) {
-		enum bawn_lang lang = sh_interpreter(c->args.v[0].text);
-
-		if (!strcmp(c->args.v[0].text, "go"))
-			lang = BAWN_LANG_GO;
-		rc = nested_code(s, c, lang ? lang : BAWN_LANG_COUNT, f->data.text, f->data.len);
+		rc = nested_code(s, c, file_lang(c->args.v[0].text), f->data.text, f->data.len);
 		if (rc == 0)
 			rc = sh_code_inner(s, c, f->data.text, in);
 	}
@@ -497,14 +500,12 @@ static void awk_variable(struct sh *s, struct sh_inners *in, const char *assign,
 /* awk [-F x] [-v a=b] 'program' …, gawk -e 'program' */
 static int awk(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
-	const char *code = NULL;
+	const char *code = sh_option(c, "", "--source");
 
 	for (size_t i = 1; !code && i < c->args.n; i++) {
 		const char *t = c->args.v[i].text;
 
-		if (!strncmp(t, "--source=", 9))
-			code = t + 9;
-		else if (sh_is(t, "|-e|--source|") && i + 1 < c->args.n)
+		if (sh_is(t, "|-e|") && i + 1 < c->args.n)
 			code = c->args.v[i + 1].text;
 		else if (sh_is(t, "|-F|-v|-f|--assign|--field-separator|"))
 			i++;

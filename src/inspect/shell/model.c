@@ -360,7 +360,7 @@ static int copy(struct sh *s, struct sh_command *c)
 		to = sh_last(c);
 	if (f)
 		d = f->data;
-	else if (c->args.n > 2 && !strcmp(c->args.v[c->args.n - 2].text, "/dev/stdin"))
+	else if (c->args.n > 2 && sh_is(c->args.v[c->args.n - 2].text, "|/dev/stdin|"))
 		d = c->in;
 	sh_read_files(s, c, &d);
 	c->out = sh_text("");
@@ -623,6 +623,14 @@ static bool packs(const struct sh_command *c)
 	       (!strcmp(p, "git") && sh_has(c, "|archive|bundle|"));
 }
 
+/* sort -o FILE, gcc -o FILE; sort alone is a filter like any other. */
+static int makes_file(struct sh *s, struct sh_command *c)
+{
+	const char *to = sh_option(c, "-o", "--output");
+
+	return to || strcmp(c->args.v[0].text, "sort") != 0 ? sh_convert(s, c, to) : generic(s, c);
+}
+
 static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 {
 	const char *p = c->args.v[0].text;
@@ -663,10 +671,8 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 		return sh_seal(s, c, sh_option(c, "-o", "--output"));
 	if (sh_is(p, "|gzip|pigz|bzip2|xz|zstd|lz4|"))
 		return sh_compress(s, c);
-	if (!strcmp(p, "sort") && !sh_option(c, "-o", "--output"))
-		return generic(s, c);
 	if (sh_is(p, "|sort|gcc|cc|clang|g++|go|"))
-		return sh_convert(s, c, sh_option(c, "-o", "--output"));
+		return makes_file(s, c);
 	if (sh_is(p, "|truncate|shred|touch|"))
 		return sh_put_file(s, c, sh_last(c), NULL);
 	*hit = false;

@@ -233,6 +233,19 @@ static const char *key_command(const char *t)
 	return colon ? colon + 2 : NULL;
 }
 
+/* An index is arithmetic, and $( ) in it runs although it was quoted: test -v 'a[$(cmd)]'. */
+static void indices(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	if (!sh_is(c->args.v[0].text, "|test|[|let|unset|printf|read|declare|typeset|local|wait|"))
+		return;
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (c->args.v[i].known && (strstr(t, "[$(") || strstr(t, "[`")))
+			(void)sh_inner_put(s, in, prompt(s, t), 0);
+	}
+}
+
 /* … | docker exec -i BOX sh */
 static int fed_inside(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
@@ -264,15 +277,7 @@ int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 		if (c->in.known && c->in.len && !sh_is(p, "|less|more|make|gmake|"))
 			order_lines(s, c, in, c->in.text);
 	}
-	/* an index is arithmetic, and $( ) in it runs although it was quoted */
-	if (sh_is(p, "|test|[|let|unset|printf|read|declare|typeset|local|wait|")) {
-		for (size_t i = 1; i < c->args.n; i++) {
-			const char *t = c->args.v[i].text;
-
-			if (c->args.v[i].known && (strstr(t, "[$(") || strstr(t, "[`")))
-				(void)sh_inner_put(s, in, prompt(s, t), 0);
-		}
-	}
+	indices(s, c, in);
 	if (!strcmp(p, "bind") && c->args.n > 2 && !strcmp(c->args.v[1].text, "-x"))
 		(void)sh_inner_put(s, in, key_command(c->args.v[2].text), 0);
 	if (sh_is(p, "|screen|tmux|"))

@@ -666,6 +666,18 @@ static bool sends_order(const struct sh_command *c)
 	return false;
 }
 
+/* It has a wrapper's name but does something else here. */
+static bool not_wrapping(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text, *first = c->args.n > 1 ? c->args.v[1].text : "";
+
+	/* command -v NAME; files in and out of firejail's boxes; an order to a screen that is there
+	 * (told.c) */
+	return (!strcmp(p, "command") && sh_is(first, "|-v|-V|-pv|")) ||
+	       (!strcmp(p, "firejail") && moves_files(first)) ||
+	       (!strcmp(p, "screen") && sends_order(c));
+}
+
 /* env A=b sh -c …: as if it stood before the command. */
 static int keep_assigns(struct sh *s, struct sh_command *c, size_t own)
 {
@@ -700,14 +712,7 @@ int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		}
 		if (!w)
 			return c->args.n ? special(s, c, in, &hit) : 0;
-		if (!strcmp(p, "command") && c->args.n > 1 &&
-			sh_is(c->args.v[1].text, "|-v|-V|-pv|"))
-			return 0;
-		/* files in and out of its boxes */
-		if (!strcmp(p, "firejail") && c->args.n > 1 && moves_files(c->args.v[1].text))
-			return 0;
-		/* an order to a screen that is there: told.c */
-		if (!strcmp(p, "screen") && sends_order(c))
+		if (not_wrapping(c))
 			return 0;
 		/* alone it is itself: sudo -s, env, nohup */
 		if (own_words(w, c) >= c->args.n)
