@@ -503,7 +503,7 @@ static int awk(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	const char *code = sh_option(c, "", "--source");
 
 	for (size_t i = 1; !code && i < c->args.n; i++) {
-		const char *t = c->args.v[i].text;
+		const char *t = c->args.v[i].text ? c->args.v[i].text : "";
 
 		if (sh_is(t, "|-e|") && i + 1 < c->args.n)
 			code = c->args.v[i + 1].text;

@@ -451,7 +451,6 @@ static int edit_in_place(struct sh *s, struct sh_command *c)
 		int rc = sh_is(c->args.v[0].text, "|sed|gsed|") ? substitute(s, c)
 								: sh_convert(s, c, NULL);
 
-		/* as generic() has it */
 		if (c->in.known && c->in.len && !s->script && !c->out.known)
 			c->out.taint |= SH_DECODED;
 		return rc;
@@ -737,7 +736,7 @@ static int model_decoder(struct sh *s, struct sh_command *c, bool *hit)
 	return 0;
 }
 
-/* realpath X, readlink -f X, dirname X, pwd: a path that is known as well as X is. */
+/* realpath X, readlink -f X, dirname X, pwd: as known as X is; true says nothing. */
 static int place_of(struct sh *s, struct sh_command *c, bool *hit)
 {
 	const char *p = c->args.v[0].text;
@@ -745,7 +744,7 @@ static int place_of(struct sh *s, struct sh_command *c, bool *hit)
 	const char *slash = w->text[0] ? strrchr(w->text + 1, '/') : NULL;
 	const char *t = w->text;
 
-	*hit = (!strcmp(p, "pwd") && s->cwd) ||
+	*hit = (!strcmp(p, "pwd") && s->cwd) || sh_is(p, "|:|true|false|") ||
 	       (c->args.n > 1 && w->known && (t[0] == '~' || t[0] == '/') &&
 		       (sh_is(p, "|realpath|dirname|") ||
 			       (!strcmp(p, "readlink") && sh_has(c, "|-f|-e|-m|"))));
@@ -753,6 +752,8 @@ static int place_of(struct sh *s, struct sh_command *c, bool *hit)
 		return 0;
 	if (!strcmp(p, "pwd"))
 		t = s->cwd;
+	else if (sh_is(p, "|:|true|false|"))
+		t = "";
 	else if (!strcmp(p, "dirname"))
 		t = bawn_arena_strndup(s->a, t, slash ? (size_t)(slash - t) : 1);
 	if (!t)
@@ -774,10 +775,6 @@ int sh_model(struct sh *s, struct sh_command *c)
 	}
 	if (!strcmp(p, "printf"))
 		return print_formatted(s, c);
-	if (sh_is(p, "|:|true|false|")) {
-		c->out = sh_text("");
-		return 0;
-	}
 	rc = place_of(s, c, &hit);
 	if (rc != 0 || hit)
 		return rc;
