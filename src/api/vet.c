@@ -203,6 +203,9 @@ int bawn_vet(struct bawn_vetter *v, const struct bawn_vet_options *o, const char
 	if (e < 0)
 		return e;
 	r = *ret;
+	if (!v || (n && !bytes))
+		return api_fail(r, bawn_fail(&r->error, BAWN_ERR_USAGE, -EINVAL, "no %s given",
+					   v ? "bytes" : "vetter"));
 	if (v->open)
 		e = bawn_fail(&r->error, BAWN_ERR_USAGE, -EBUSY, "a stream is open");
 	else
@@ -227,7 +230,7 @@ int bawn_vet_begin(struct bawn_vetter *v, const struct bawn_vet_options *o)
 		[BAWN_LEAKS_BLOCK] = BAWN_LEAK_BLOCK,
 	};
 	struct bawn_stream_options s = {0};
-	int e = v->open ? -EBUSY : subject_of(v, o, &s.like, NULL);
+	int e = !v ? -EINVAL : v->open ? -EBUSY : subject_of(v, o, &s.like, NULL);
 
 	if (e < 0)
 		return e;
@@ -253,15 +256,30 @@ int bawn_vet_begin(struct bawn_vetter *v, const struct bawn_vet_options *o)
 	return 0;
 }
 
-/* Findings outlive the chunk; too many are dropped, the first ones made the verdict. */
+static struct bawn_finding *weakest(const struct bawn_findings *found)
+{
+	struct bawn_finding *f = found->v;
+
+	for (size_t i = 1; i < found->n; i++)
+		if (found->v[i].confidence < f->confidence)
+			f = &found->v[i];
+	return f;
+}
+
+/* Findings outlive the chunk; of too many the weakest go, so that none can be hidden behind others.
+ */
 static int keep(struct bawn_vetter *v, const struct bawn_findings *more)
 {
-	for (size_t i = 0; i < more->n && v->found.n < STREAM_FINDINGS; i++) {
+	for (size_t i = 0; i < more->n; i++) {
+		bool room = v->found.n < STREAM_FINDINGS;
 		struct bawn_finding *f =
-			bawn_grow(v->findings_arena, &v->found.v, &v->found.n, &v->found.cap);
+			room ? bawn_grow(v->findings_arena, &v->found.v, &v->found.n, &v->found.cap)
+			     : weakest(&v->found);
 
 		if (!f)
 			return -ENOMEM;
+		if (!room && f->confidence >= more->v[i].confidence)
+			continue;
 		*f = more->v[i];
 		f->detector = bawn_arena_strdup(v->findings_arena, f->detector);
 		f->rule = bawn_arena_strdup(v->findings_arena, f->rule);
@@ -298,7 +316,7 @@ static int feed(
 int bawn_vet_feed(struct bawn_vetter *v, const char *bytes, size_t n, int flush, bawn_output output,
 	void *data)
 {
-	int e = v->open ? v->failed : -EINVAL;
+	int e = v && v->open && (bytes || !n) ? v->failed : -EINVAL;
 
 	while (e >= 0 && (n || flush)) {
 		struct bawn_stream_chunk c = {.bytes = bytes, .n = n};
@@ -324,7 +342,7 @@ int bawn_vet_end(struct bawn_vetter *v, bawn_output output, void *data, struct b
 	if (e < 0)
 		return e;
 	r = *ret;
-	if (!v->open)
+	if (!v || !v->open)
 		return api_fail(
 			r, bawn_fail(&r->error, BAWN_ERR_USAGE, -EINVAL, "no stream is open"));
 	failed = v->failed < 0 ? v->failed : feed(v, &c, output, data);

@@ -96,21 +96,30 @@ static const char *shell_word(struct cli *cli, const char *s)
 }
 
 /* "/usr/bin/bawn hook claude-code [--policy FILE]…" */
-static const char *hook_command(struct cli *cli, const char *agent)
+static int hook_command(
+	struct cli *cli, const char *agent, const char **ret, struct bawn_error *err)
 {
-	const char *self = self_path(cli);
-	const char *text = self ? shell_word(cli, self) : NULL;
+	const char *path = self_path(cli);
+	const char *word = path ? shell_word(cli, path) : NULL;
+	const char *text = word ? bawn_arena_printf(cli->arena, "%s hook %s", word, agent) : NULL;
 
-	text = text ? bawn_arena_printf(cli->arena, "%s hook %s", text, agent) : NULL;
 	for (size_t i = 0; text && i < cli->policies.n; i++) {
-		const char *path = NULL;
-		const char *word = bawn_path_resolve(cli->arena, cli->policies.v[i], &path) < 0
-					   ? NULL
-					   : shell_word(cli, path);
+		int r = bawn_path_resolve(cli->arena, cli->policies.v[i], &path);
 
+		if (r < 0) {
+			errno = -r;
+			return bawn_fail(
+				err, BAWN_ERR_USAGE, r, "policy '%s': %m", cli->policies.v[i]);
+		}
+		word = shell_word(cli, path);
 		text = word ? bawn_arena_printf(cli->arena, "%s --policy %s", text, word) : NULL;
 	}
-	return text;
+	if (!text)
+		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
+			"'%s' has a quote in it, which the settings cannot hold",
+			path ? path : "bawn's own path");
+	*ret = text;
+	return 0;
 }
 
 static int settings_path(struct cli *cli, const char **ret, struct bawn_error *err)
@@ -169,17 +178,15 @@ static void report(struct cli *cli, const struct bawn_hook_change *c, const char
 static int install(struct cli *cli, struct bawn_error *err)
 {
 	struct bawn_hook_change change;
-	const char *agent = NULL, *path = NULL, *command;
+	const char *agent = NULL, *path = NULL, *command = NULL;
 	int r = check_agent(cli, &agent, err);
 
 	if (r >= 0)
 		r = settings_path(cli, &path, err);
+	if (r >= 0)
+		r = hook_command(cli, agent, &command, err);
 	if (r < 0)
 		return r;
-	command = hook_command(cli, agent);
-	if (!command)
-		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
-			"a policy does not exist, or its path or bawn's own has a quote in it");
 	r = bawn_hook_install(cli->arena, path, command, &change, err);
 	if (r < 0)
 		return r;

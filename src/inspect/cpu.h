@@ -22,7 +22,7 @@ struct bawn_cpu {
 static inline struct bawn_cpu bawn_cpu_ask(void)
 {
 	struct bawn_cpu x = {0};
-	unsigned most = __get_cpuid_max(0, NULL), a, b, d, high;
+	unsigned most = (unsigned)__get_cpuid_max(0, NULL), a, b, d, high;
 
 	if (most < 1)
 		return x;

@@ -161,10 +161,28 @@ static const char *extension_of(const char *name)
 	return base && *base ? strrchr(base + 1, '.') : NULL;
 }
 
+/* Files that shells read by themselves; they have no extension. */
+static bool is_startup(const char *name)
+{
+	static const char *const files[] = {".bashrc", ".bash_profile", ".bash_login",
+		".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile",
+		".zlogin", ".zlogout", ".kshrc", ".mkshrc", ".xinitrc", ".xsession", ".xprofile",
+		".envrc", "bash.bashrc", "rc.local"};
+	const char *slash = name ? strrchr(name, '/') : NULL;
+	const char *base = slash ? slash + 1 : name;
+
+	for (size_t i = 0; base && i < sizeof(files) / sizeof(files[0]); i++)
+		if (!strcmp(base, files[i]))
+			return true;
+	return false;
+}
+
 static enum bawn_lang by_extension(const char *name)
 {
 	const char *dot = extension_of(name);
 
+	if (is_startup(name))
+		return BAWN_LANG_BASH;
 	for (size_t i = 0; dot && i < sizeof(extensions) / sizeof(extensions[0]); i++)
 		if (!strcmp(dot + 1, extensions[i].ext))
 			return extensions[i].lang;

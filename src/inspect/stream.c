@@ -29,6 +29,7 @@ struct bawn_stream {
 	size_t len, window, overlap;
 	size_t base;    /* offset of buf[0] in the stream */
 	size_t settled; /* buf up to here was looked at and passed on */
+	size_t masked;  /* offset in the stream where the last mask ended */
 	bool over, too_much;
 };
 
@@ -270,13 +271,16 @@ static int pass_on(struct look *k, struct bawn_error *err)
 			return bawn_fail(err, BAWN_ERR_BLOCKED, -EACCES,
 				"a secret (%s) was about to pass; the rest is withheld", m->rule);
 		}
-		/* one that overlaps the one before is covered by the same words */
-		if (start >= at) {
+		/* one that overlaps the one before is covered by the same words; the beginning of
+		 * one that came in single bytes may have passed, the words still stand for the rest
+		 */
+		if (m->start >= s->masked) {
 			pass(k, "[redacted:", 10);
 			pass(k, m->rule, strlen(m->rule));
 			pass(k, "]", 1);
 		}
 		at = stop;
+		s->masked = s->base + stop;
 	}
 	pass(k, s->buf + at, k->until - at);
 	if (k->last && s->escapes && !s->o.findings_only)

@@ -11,30 +11,31 @@
 #include "pipeline/memo.h"
 #include "pipeline/record.h"
 
+struct steps {
+	struct bawn_session_event v[BAWN_STEPS_PER_CALL];
+	size_t n;
+};
+
 /* What this call makes together with those before it. Without a session there is nothing before it.
  */
 static int check_sequences(struct bawn_arena *a, const struct bawn_policy *p,
-	const struct bawn_vetting_input *in, struct bawn_findings *found, struct bawn_error *err)
+	const struct bawn_vetting_input *in, struct steps *now, struct bawn_findings *found,
+	struct bawn_error *err)
 {
 	struct bawn_session *past = bawn_new(a, struct bawn_session, 1);
-	struct bawn_session_event now[BAWN_STEPS_PER_CALL];
-	size_t n;
 	int r;
 
 	if (!past)
 		return bawn_fail(err, BAWN_ERR_INSPECT, -ENOMEM, "out of memory");
-	n = bawn_sequence_steps(in->use, p, bawn_wall_us(), now);
-	if (!n)
+	now->n = bawn_sequence_steps(in->use, p, bawn_wall_us(), now->v);
+	if (!now->n)
 		return 0;
 	if (*in->session) {
 		r = bawn_session_load(in->session_dir, in->agent, in->session, past, err);
 		if (r < 0)
 			return r;
 	}
-	r = bawn_sequence_check(a, p, past, now, n, found, err);
-	if (r < 0 || !*in->session)
-		return r;
-	return bawn_session_add(in->session_dir, in->agent, in->session, now, n, err);
+	return bawn_sequence_check(a, p, past, now->v, now->n, found, err);
 }
 
 struct bawn_vetting {
@@ -105,6 +106,7 @@ int bawn_vetting_end(struct bawn_vetting *v, struct bawn_verdict *ret,
 		.agent = v->in.agent,
 	};
 	struct bawn_findings found = {0};
+	struct steps now = {.n = 0};
 	int r;
 
 	if (v->in.also)
@@ -113,13 +115,16 @@ int bawn_vetting_end(struct bawn_vetting *v, struct bawn_verdict *ret,
 	if (v->inspector)
 		bawn_inspector_dismiss(v->inspector);
 	if (r >= 0 && v->in.use)
-		r = check_sequences(v->a, v->p, &v->in, &found, err);
+		r = check_sequences(v->a, v->p, &v->in, &now, &found, err);
 	if (r >= 0)
 		r = bawn_verdict_make(v->p, &place, &found, ret, err);
 	if (r < 0)
 		return r;
 	bawn_decide(v->p, ret, ret_decision);
-	return 0;
+	/* what is blocked was not done, and what comes later does not follow from it */
+	if (!now.n || !*v->in.session || bawn_decision_does(ret_decision) == BAWN_ACTION_BLOCK)
+		return 0;
+	return bawn_session_add(v->in.session_dir, v->in.agent, v->in.session, now.v, now.n, err);
 }
 
 int bawn_vetting_all(struct bawn_arena *a, const struct bawn_policy *p,

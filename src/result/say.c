@@ -145,7 +145,10 @@ static void say_decision(const struct bawn_result *r, bool colour, struct bawn_b
 		b, "%s (%.2f): ", bawn_verdict_name(r->verdict.kind), r->verdict.confidence);
 	say_text(b, r->verdict.reason ? r->verdict.reason : "see the findings");
 	if (d->dry_run && d->would != BAWN_ACTION_LOG)
-		bawn_buf_printf(b, "; with enforcement.enabled: true it would be %s", done);
+		bawn_buf_printf(b, "; with %s it would be %s",
+			r->policy && r->policy->enf_enabled ? "enforcement.dry_run: false"
+							    : "enforcement.enabled: true",
+			done);
 	bawn_buf_puts(b, "\n");
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "serve/agents.h"
@@ -37,7 +38,8 @@ static const struct {
 #define TOOLS (sizeof(tools) / sizeof(tools[0]))
 
 /* Text far beyond any tool's; the payload itself is bounded by the caller. */
-#define VALUES_MAX 65536
+#define VALUES_MAX    65536
+#define MEMBERS_DEPTH 4 /* objects in objects whose names count */
 
 /* Every string in a JSON value, in order, each ended by a newline. No recursion: depth is hostile.
  */
@@ -93,6 +95,11 @@ static int bad(struct bawn_error *err, const char *what)
 	return bawn_fail(err, BAWN_ERR_CALL, -EINVAL, "the hook's input is malformed: %s", what);
 }
 
+static int too_many(struct bawn_error *err)
+{
+	return bad(err, "it has more commands and texts than are looked at");
+}
+
 static int add_text(struct bawn_arena *a, struct bawn_tool_call *c, struct bawn_subject sub,
 	json_t *value, struct bawn_error *err)
 {
@@ -102,8 +109,10 @@ static int add_text(struct bawn_arena *a, struct bawn_tool_call *c, struct bawn_
 
 	if (r < 0)
 		return bad(err, "it is nested too deeply or too large");
-	if (!b.len || c->n_subjects == BAWN_HOOK_SUBJECTS_MAX)
+	if (!b.len)
 		return 0;
+	if (c->n_subjects == BAWN_HOOK_SUBJECTS_MAX)
+		return too_many(err);
 	text = bawn_arena_strndup(a, b.data, b.len);
 	if (!text)
 		return bawn_fail(err, BAWN_ERR_CALL, -ENOMEM, "out of memory");
@@ -119,13 +128,15 @@ static int add_content(struct bawn_arena *a, struct bawn_tool_call *c, json_t *v
 	enum bawn_lang lang, struct bawn_error *err)
 {
 	const char *path = c->use.path;
+	/* prose quotes commands: of the text itself only a #! line says what it is */
+	const char *s = json_string_value(value), *first = s && !strncmp(s, "#!", 2) ? s : "";
 	struct bawn_subject text = {.kind = BAWN_KIND_TEXT,
 		.mode = path ? bawn_mode_for(NULL, path) : BAWN_MODE_STANDARD,
 		.detect = BAWN_DETECT_SECRETS | BAWN_DETECT_INJECTION,
 		.name = path};
 	struct bawn_subject code = {.kind = BAWN_KIND_CODE,
 		.lang = lang != BAWN_LANG_AUTO ? lang
-			: path                 ? bawn_lang_guess(path, "", 0)
+			: path                 ? bawn_lang_guess(path, first, strlen(first))
 					       : BAWN_LANG_AUTO,
 		.mode = text.mode,
 		.detect = BAWN_DETECT_CODE,
@@ -137,16 +148,18 @@ static int add_content(struct bawn_arena *a, struct bawn_tool_call *c, json_t *v
 	return add_text(a, c, code, value, err);
 }
 
-static void add_command(struct bawn_tool_call *c, const char *command)
+static int add_command(struct bawn_tool_call *c, const char *command, struct bawn_error *err)
 {
-	if (c->n_subjects < BAWN_HOOK_SUBJECTS_MAX)
-		c->subjects[c->n_subjects++] = (struct bawn_subject){.kind = BAWN_KIND_COMMAND,
-			.lang = BAWN_LANG_BASH,
-			.detect = BAWN_DETECT_ALL,
-			.name = c->use.tool,
-			.text = command,
-			.len = strlen(command),
-			.last = true};
+	if (c->n_subjects == BAWN_HOOK_SUBJECTS_MAX)
+		return too_many(err);
+	c->subjects[c->n_subjects++] = (struct bawn_subject){.kind = BAWN_KIND_COMMAND,
+		.lang = BAWN_LANG_BASH,
+		.detect = BAWN_DETECT_ALL,
+		.name = c->use.tool,
+		.text = command,
+		.len = strlen(command),
+		.last = true};
+	return 0;
 }
 
 /* An address that is fetched, as the command that would fetch it: there are rules for that. */
@@ -160,17 +173,7 @@ static int add_url(struct bawn_arena *a, struct bawn_tool_call *c, struct bawn_e
 	command = b.failed ? NULL : bawn_arena_strndup(a, b.data, b.len);
 	if (!command)
 		return bawn_fail(err, BAWN_ERR_CALL, -ENOMEM, "out of memory");
-	add_command(c, command);
-	return 0;
-}
-
-static const char *first_of(struct bawn_arena *a, const json_t *o, const char *const *names)
-{
-	const char *s = NULL;
-
-	for (; *names && !s; names++)
-		s = member(a, o, *names);
-	return s;
+	return add_command(c, command, err);
 }
 
 static bool is_path(const char *s, size_t len)
@@ -204,23 +207,94 @@ static int add_paths(
 	return 0;
 }
 
+static bool named(const char *key, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcasecmp(key, *names))
+			return true;
+	return false;
+}
+
+/* ["rm", "-rf", "x"]: the words as a shell would need them; a member that is a line stays one. */
+static const char *line_of(struct bawn_arena *a, const json_t *list)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *s = json_string_value(json_array_get(list, i));
+
+		if (!s)
+			return NULL;
+		bawn_buf_puts(&b, i ? " " : "");
+		if (json_array_size(list) > 1)
+			bawn_buf_quote(&b, s);
+		else
+			bawn_buf_puts(&b, s);
+	}
+	return b.failed || !b.len ? NULL : bawn_arena_strndup(a, b.data, b.len);
+}
+
+/* One member of a tool that nobody knows, by its name and by what it looks like. */
+static int add_member(struct bawn_arena *a, struct bawn_tool_call *c, const char *key, json_t *v,
+	struct bawn_error *err)
+{
+	static const char *const commands[] = {"command", "commands", "cmd", "script", "shell",
+		"argv", "command_line", "commandline", "bash", NULL};
+	static const char *const sources[] = {"code", "source", "source_code", NULL};
+	static const char *const urls[] = {"url", "uri", NULL};
+	const char *text = json_is_array(v) ? line_of(a, v) : json_string_value(v);
+	struct bawn_subject code = {
+		.kind = BAWN_KIND_CODE, .detect = BAWN_DETECT_CODE, .name = c->use.tool};
+
+	if (!text || (json_is_string(v) && strlen(text) != json_string_length(v)))
+		return 0;
+	text = bawn_arena_strdup(a, text);
+	if (!text)
+		return bawn_fail(err, BAWN_ERR_CALL, -ENOMEM, "out of memory");
+	/* not as use.command: nobody knows where it would run, so it cannot be rewritten */
+	if (named(key, commands))
+		return add_command(c, text, err);
+	if (named(key, urls) && !c->use.url) {
+		c->use.url = text;
+		return add_url(a, c, err);
+	}
+	if (!named(key, sources))
+		return 0;
+	code.lang = bawn_lang_guess(NULL, text, strlen(text));
+	return code.lang != BAWN_LANG_AUTO ? add_text(a, c, code, v, err) : 0;
+}
+
+/* The members of an object, and of the objects in it: {"params": {"command": …}}. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as MEMBERS_DEPTH */
+static int add_members(struct bawn_arena *a, struct bawn_tool_call *c, json_t *o, unsigned depth,
+	struct bawn_error *err)
+{
+	const char *key;
+	json_t *v;
+	int r = add_paths(a, o, c, err);
+
+	json_object_foreach(o, key, v)
+	{
+		if (r < 0)
+			break;
+		r = add_member(a, c, key, v, err);
+		if (r >= 0 && json_is_object(v) && depth < MEMBERS_DEPTH)
+			r = add_members(a, c, v, depth + 1, err);
+		for (size_t i = 0; r >= 0 && depth < MEMBERS_DEPTH && i < json_array_size(v); i++)
+			if (json_is_object(json_array_get(v, i)))
+				r = add_members(a, c, json_array_get(v, i), depth + 1, err);
+	}
+	return r;
+}
+
 static int before_unknown(
 	struct bawn_arena *a, json_t *input, struct bawn_tool_call *c, struct bawn_error *err)
 {
-	static const char *const commands[] = {"command", "cmd", "script", "shell", NULL};
-	static const char *const urls[] = {"url", "uri", NULL};
 	struct bawn_subject all = {
 		.kind = BAWN_KIND_TEXT, .detect = BAWN_DETECT_SECRETS, .name = c->use.tool};
-	const char *command = first_of(a, input, commands);
 	int r = add_text(a, c, all, input, err);
 
-	/* not as use.command: nobody knows where it would run, so it cannot be rewritten */
-	if (r >= 0 && command)
-		add_command(c, command);
-	c->use.url = first_of(a, input, urls);
-	if (r >= 0 && c->use.url)
-		r = add_url(a, c, err);
-	return r < 0 ? r : add_paths(a, input, c, err);
+	return r < 0 ? r : add_members(a, c, input, 0, err);
 }
 
 static int before(
@@ -242,11 +316,11 @@ static int before(
 		c->use.command = member(a, input, tools[i].command);
 		if (!c->use.command)
 			return bad(err, "the tool 'Bash' has no 'command'");
-		add_command(c, c->use.command);
+		r = add_command(c, c->use.command, err);
 	}
 	if (tools[i].url && !c->use.url)
 		return bad(err, "the tool 'WebFetch' has no 'url'");
-	if (c->use.url)
+	if (r >= 0 && c->use.url)
 		r = add_url(a, c, err);
 	/* the name of a notebook does not tell its language, which mostly is this one */
 	if (tools[i].path && !strcmp(tools[i].path, "notebook_path") &&

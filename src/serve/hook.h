@@ -16,7 +16,7 @@ enum bawn_hook_when {
 	BAWN_HOOK_OTHER,  /* an event that is no tool call */
 };
 
-#define BAWN_HOOK_SUBJECTS_MAX 4
+#define BAWN_HOOK_SUBJECTS_MAX 16
 
 /* One tool call, whatever the agent. Strings live in the arena. */
 struct bawn_tool_call {

@@ -48,11 +48,18 @@ static int load(struct file *f, const char *path, struct bawn_error *err)
 	f->mode = 0600;
 	if (r == -ENOENT) {
 		f->path = path;
+		/* to replace it would cut the link */
+		if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+			return bad_shape(f, "a link to a file that is not there", err);
 		f->root = json_object();
 		return f->root ? 0 : bawn_fail(err, BAWN_ERR_INTERNAL, -ENOMEM, "out of memory");
 	}
 	if (r >= 0)
 		r = bawn_read_file(AT_FDCWD, f->path, SETTINGS_MAX, &text);
+	if (r == -E2BIG)
+		return bad_shape(f, "larger than 8 MiB", err);
+	if (r == -EINVAL)
+		return bad_shape(f, "not a regular file", err);
 	if (r < 0) {
 		errno = -r;
 		return bawn_fail(err, BAWN_ERR_CALL, r, "settings file '%s': %m", path);

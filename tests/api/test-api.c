@@ -307,10 +307,57 @@ TEST(wrong_arguments_are_refused_with_a_reason)
 	ASSERT_EQ(bawn_vet(v, &what, NULL, 0, &r), 0);
 	ASSERT_STREQ(bawn_report_verdict(r), "SAFE");
 	bawn_report_free(r);
+	ASSERT_EQ(bawn_vet(v, &what, NULL, 5, &r), -EINVAL);
+	ASSERT_TRUE(strstr(bawn_report_error(r), "bytes") != NULL);
+	bawn_report_free(r);
+	ASSERT_EQ(bawn_vet(NULL, &what, "x", 1, &r), -EINVAL);
+	bawn_report_free(r);
+	ASSERT_EQ(bawn_vet_begin(NULL, &what), -EINVAL);
+	ASSERT_EQ(bawn_vet_feed(NULL, "x", 1, 0, NULL, NULL), -EINVAL);
+	ASSERT_EQ(bawn_vet_end(NULL, NULL, NULL, &r), -EINVAL);
+	bawn_report_free(r);
+	ASSERT_EQ(bawn_vet_begin(v, &what), 0);
+	ASSERT_EQ(bawn_vet_feed(v, NULL, 5, 0, NULL, NULL), -EINVAL);
+	ASSERT_EQ(bawn_vet_feed(v, NULL, 0, 1, NULL, NULL), 0);
+	ASSERT_EQ(bawn_vet_end(v, NULL, NULL, &r), 0);
+	bawn_report_free(r);
 	bawn_vetter_free(v);
 	ASSERT_STREQ(bawn_report_json(NULL), "{}");
 	ASSERT_STREQ(bawn_report_error(NULL), "out of memory");
 	ASSERT_EQ(bawn_report_exit(NULL), 125);
+}
+
+/* However many weak findings come first. */
+TEST(nothing_hides_behind_many_others)
+{
+	static const char *const policies[] = {"weak.yaml", NULL};
+	static const char token[] = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8\n";
+	struct bawn_options o = {.size = sizeof(o), .flags = BAWN_ALONE, .policy_files = policies};
+	struct bawn_vet_options what = {.size = sizeof(what)};
+	struct bawn_report *r = NULL;
+	struct bawn_vetter *v = NULL;
+	FILE *f;
+
+	in_workspace();
+	f = fopen("weak.yaml", "we");
+	ASSERT_TRUE(f && fputs("rules:\n", f) > 0);
+	for (int i = 100; i < 200; i++)
+		ASSERT_TRUE(fprintf(f, "  x%d: {pattern: weak%d, confidence: 0.05}\n", i, i) > 0);
+	ASSERT_EQ(fclose(f), 0);
+	if (bawn_vetter_new(&o, &v, &r) < 0)
+		FAIL("%s", bawn_report_error(r));
+	ASSERT_EQ(bawn_vet_begin(v, &what), 0);
+	for (int i = 0; i < 5000; i++) {
+		char line[16];
+		int n = snprintf(line, sizeof(line), "weak%d\n", 100 + i % 100);
+
+		ASSERT_EQ(bawn_vet_feed(v, line, (size_t)n, i % 100 == 99, NULL, NULL), 0);
+	}
+	ASSERT_EQ(bawn_vet_feed(v, token, sizeof(token) - 1, 1, NULL, NULL), 0);
+	ASSERT_EQ(bawn_vet_end(v, NULL, NULL, &r), 0);
+	ASSERT_TRUE(strstr(bawn_report_json(r), "github-token") != NULL);
+	bawn_report_free(r);
+	bawn_vetter_free(v);
 }
 
 TEST(children_may_be_ignored)

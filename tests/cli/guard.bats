@@ -20,7 +20,10 @@ acting() {
 	printf 'shell: {blocked_commands: ["touch *"]}\n' >"$base/policy.yaml"
 	run --separate-stderr -0 bawn guard --policy "$base/policy.yaml" -- touch made
 	[ -e made ]
-	[[ $stderr == *"dry run"*"would be blocked"* ]]
+	[[ $stderr == *"dry run"*"with enforcement.enabled: true it would be blocked"* ]]
+	printf 'enforcement: {enabled: true, dry_run: true}\n' >>"$base/policy.yaml"
+	run --separate-stderr -0 bawn guard --policy "$base/policy.yaml" -- touch made
+	[[ $stderr == *"dry run"*"with enforcement.dry_run: false it would be blocked"* ]]
 	run -0 bawn audit show --json
 	[[ $output == *'"action":"DRY_RUN","would":"block"'* ]]
 }

@@ -185,3 +185,14 @@ token="sk_li""ve_9fK2mQ7xVb3LtR8wZc5YhN4p"
 	bawn inspect --json many | jq -e '(.files | length) == 600'
 	bawn inspect --sarif many | jq -e '.version == "2.1.0"'
 }
+
+@test "verify, strictly: what cannot be parsed is never safe, in no language" {
+	printf 'x = (((\n' >a.py; printf 'function (\n' >a.js; printf 'func (\n' >a.go; printf 'if true\n' >a.sh
+	for f in a.py a.js a.go a.sh; do
+		run -0 bawn verify "$f"
+		run -1 bawn verify --mode strict "$f"
+		[[ $output == *".unparsable"* ]]
+	done
+	printf 'x = 1\n' >a.py; printf 'let a = 1;\n' >a.js; printf 'package main\n' >a.go; printf 'if true; then ls; fi\n' >a.sh
+	run -0 bawn verify --mode strict a.py a.js a.go a.sh
+}

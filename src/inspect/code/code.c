@@ -162,6 +162,27 @@ int code_understand(struct code_walk *w, struct bawn_error *err)
 	return 0;
 }
 
+/* Strictly read, a text that no parser understands is not known to be harmless. */
+static int unparsable(struct code_walk *w)
+{
+	struct bawn_finding f = {
+		.detector = "code",
+		.rule = "code.unparsable",
+		.category = "dangerous_pattern",
+		.level = BAWN_SEV_MEDIUM,
+		.signal = BAWN_SIGNAL_PATTERN,
+		.confidence = 0.35,
+		.end = w->len,
+		.message =
+			"cannot be parsed, so it is not known what it does; correct it, or name its "
+			"language",
+	};
+
+	if (!w->errors || w->inner || w->sub->mode != BAWN_MODE_STRICT)
+		return 0;
+	return bawn_scan_report(w->scan, w->sub, &f);
+}
+
 static int inspect(struct bawn_scan *s, const struct bawn_subject *sub, struct bawn_error *err)
 {
 	enum bawn_lang lang = sub->lang == BAWN_LANG_AUTO
@@ -194,6 +215,8 @@ static int inspect(struct bawn_scan *s, const struct bawn_subject *sub, struct b
 		r = match(&w, err);
 	if (r >= 0)
 		r = look_inside(&w, err);
+	if (r >= 0)
+		r = unparsable(&w);
 	if (w.spent) /* whoever asked must know that this was not looked at to its end */
 		(void)bawn_scan_spend(s, UINT64_MAX);
 	bawn_buf_done(&w.lines);

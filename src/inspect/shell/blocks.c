@@ -70,6 +70,11 @@ int sh_block_begin(struct sh *s, struct sh_reader *r, enum sh_block_kind kind)
 		b->function = true;
 		r->function = NULL;
 	}
+	/* to define a function sets nothing */
+	if (kind == SH_BLOCK_SUB || b->function) {
+		b->mark = s->undo_n;
+		s->scopes++;
+	}
 	if (kind == SH_BLOCK_LOOP && r->for_name) {
 		struct sh_data v = sh_unknown(0, NULL);
 
@@ -202,6 +207,8 @@ int sh_block_end(struct sh *s, struct sh_reader *r, enum sh_block_kind kind)
 
 	while (k && r->blocks[k - 1].kind != kind)
 		k--;
+	if (!bawn_scan_spend(s->scan, r->n_blocks - k))
+		return 0;
 	if (r->cmd) {
 		rc = sh_command_end(s, r, false);
 		if (rc != 0 && kind == SH_BLOCK_SUB)
@@ -211,6 +218,11 @@ int sh_block_end(struct sh *s, struct sh_reader *r, enum sh_block_kind kind)
 	}
 	if (!k)
 		return rc;
+	/* those that did not end as they should end with it */
+	for (size_t i = r->n_blocks; i-- >= k;) {
+		if (r->blocks[i].kind == SH_BLOCK_SUB || r->blocks[i].function)
+			sh_undo(s, r->blocks[i].mark, false);
+	}
 	b = r->blocks[k - 1];
 	r->n_blocks = k - 1;
 	r->pattern = false;

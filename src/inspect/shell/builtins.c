@@ -15,21 +15,81 @@ static struct sh_data data_of(const struct sh_word *w, const char *text)
 	return d;
 }
 
+static bool in_function(const struct sh *s)
+{
+	const struct sh_reader *r = s->top;
+
+	while (r && !r->scope)
+		r = r->up;
+	return r && r->func;
+}
+
+/* unset NAME, unset -f NAME, unalias NAME */
+static int unset(struct sh *s, const struct sh_command *c)
+{
+	bool alias = !strcmp(c->args.v[0].text, "unalias");
+	bool functions = alias || (c->args.n > 1 && !strcmp(c->args.v[1].text, "-f"));
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (t[0] == '-')
+			continue;
+		if (functions || !sh_var_get(s, t, strlen(t)))
+			sh_func_unset(s, t);
+		else if (sh_var_set(s, t, strlen(t), sh_text("")) < 0)
+			return sh_no_memory(s);
+	}
+	return 0;
+}
+
 /* export, declare, local, readonly, typeset */
 static int declare(struct sh *s, const struct sh_command *c)
 {
+	bool refers = false;
+
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 		const char *eq = strchr(w->text, '=');
+		size_t n = eq ? (size_t)(eq - w->text) : 0;
 		int rc;
 
-		if (!eq || w->text[0] == '-')
+		if (!eq || w->text[0] == '-') {
+			/* declare -n A=B: A is B under another name */
+			refers = refers || (w->text[0] == '-' && strchr(w->text, 'n') &&
+						   strcmp(c->args.v[0].text, "export") != 0);
 			continue;
-		rc = sh_var_set(s, w->text, (size_t)(eq - w->text), data_of(w, eq + 1));
+		}
+		if (sh_keeps_meaning(s, w->text, n))
+			continue;
+		if (refers)
+			rc = sh_var_refer(s, w->text, n, eq + 1);
+		else if (in_function(s) && sh_is(c->args.v[0].text, "|local|declare|typeset|"))
+			rc = sh_var_local(s, w->text, n, data_of(w, eq + 1));
+		else
+			rc = sh_var_set(s, w->text, n, data_of(w, eq + 1));
 		if (rc < 0)
 			return rc;
 	}
 	return 0;
+}
+
+/* IFS=: read -a: the line as the items of an array. */
+static struct sh_data items(struct sh *s, const struct sh_command *c, struct sh_data v)
+{
+	const char *apart = " \t";
+	char *t = bawn_arena_strdup(s->a, v.text);
+
+	for (size_t i = 0; i < c->assigns.n; i++) {
+		if (!strncmp(c->assigns.v[i].text, "IFS=", 4))
+			apart = c->assigns.v[i].text + 4;
+	}
+	for (char *p = t; p && *p; p++) {
+		if (strchr(apart, *p))
+			*p = MARK_ITEM;
+	}
+	v.text = t ? t : "";
+	return v;
 }
 
 static int read_variables(struct sh *s, const struct sh_command *c)
@@ -53,6 +113,8 @@ static int read_variables(struct sh *s, const struct sh_command *c)
 		int rc;
 
 		if (t[0] == '-') {
+			if (strchr(t, 'a') && !strcmp(c->args.v[0].text, "read"))
+				v = items(s, c, v);
 			i += strchr(letters, t[strlen(t) - 1]) && t[1] ? 1 : 0;
 			continue;
 		}
@@ -138,6 +200,9 @@ static int set_params(struct sh *s, struct sh_reader *r, const struct sh_command
 
 	while (i < c->args.n && strcmp(c->args.v[i].text, "--") != 0)
 		i++;
+	/* set a b */
+	if (i >= c->args.n && c->args.n > 1 && !strchr("-+", c->args.v[1].text[0]))
+		i = 0;
 	if (i >= c->args.n)
 		return 0;
 	(void)s;
@@ -157,8 +222,16 @@ int sh_builtin(struct sh *s, struct sh_reader *r, struct sh_command *c, bool *hi
 		return read_variables(s, c);
 	if (!strcmp(p, "alias"))
 		return alias(s, c);
+	/* hash -p PATH NAME: NAME is PATH from now on */
+	if (!strcmp(p, "hash") && c->args.n > 3 && !strcmp(c->args.v[1].text, "-p"))
+		return sh_func_set(
+			s, c->args.v[3].text, c->args.v[2].text, strlen(c->args.v[2].text), true);
+	if (sh_is(p, "|unset|unalias|"))
+		return unset(s, c);
 	if (!strcmp(p, "eval"))
 		return run_words(s, c, 1, c->args.n);
+	if (!strcmp(p, "trap") && c->args.n > 3 && !strcmp(c->args.v[1].text, "--"))
+		return run_words(s, c, 2, 3);
 	if (!strcmp(p, "trap") && c->args.n > 2 && c->args.v[1].text[0] != '-')
 		return run_words(s, c, 1, 2);
 	if (sh_is(p, "|source|.|"))

@@ -46,6 +46,8 @@ static int assign(struct sh *s, const struct sh_word *w)
 	v.taint = w->taint;
 	v.from = w->from;
 	v.url = w->url;
+	if (sh_keeps_meaning(s, w->text, n))
+		return 0;
 	old = more ? sh_var_get(s, w->text, n) : NULL;
 	return sh_var_set(s, w->text, n, old ? sh_join_data(s, old->value, v) : v);
 }
@@ -183,11 +185,10 @@ static int plain_program(struct sh *s, struct sh_command *c)
 }
 
 /* A name that the text itself defined. */
-static int call_function(struct sh *s, struct sh_reader *r, struct sh_command *c, bool *hit)
+static int call_function(struct sh *s, struct sh_command *c, struct sh_inners *in, bool *hit)
 {
-	struct sh_func *f = c->path[0] != '\\' ? sh_func_get(s, c->args.v[0].text) : NULL;
+	struct sh_func *f = !strchr(c->path, '/') ? sh_func_get(s, c->args.v[0].text) : NULL;
 	struct sh_words rest = {0};
-	const char *text;
 	int rc;
 
 	if (!f || f->busy || s->runs > CALLS_MAX)
@@ -199,23 +200,27 @@ static int call_function(struct sh *s, struct sh_reader *r, struct sh_command *c
 			return sh_no_memory(s);
 		*w = c->args.v[i];
 	}
-	text = f->body;
 	if (f->alias) {
 		const char *more = sh_quote_words(s, &rest, 0);
+		struct sh_inner *x = more ? sh_inner_put(s, in,
+						    bawn_arena_printf(s->a, "%.*s %s", (int)f->len,
+							    f->body, more),
+						    0)
+					  : NULL;
 
-		text = more ? bawn_arena_printf(s->a, "%.*s %s", (int)f->len, f->body, more) : NULL;
-		if (!text)
-			return sh_no_memory(s);
+		/* scripts know no aliases, nor do lines that define them: it may mean itself */
+		if (x)
+			x->func = f;
+		return 0;
 	}
 	*hit = true;
-	rc = sh_push_script(
-		s, text, f->alias ? strlen(text) : f->len, &c->in, 0, f->alias ? NULL : &rest);
+	rc = sh_push_script(s, f->body, f->len, &c->in, 0, &rest);
 	if (rc == SH_STEP_CHILD) {
 		f->busy = true;
 		s->top->again = true;
 		s->top->func = f;
+		sh_scope(s);
 	}
-	(void)r;
 	return rc;
 }
 
@@ -288,6 +293,8 @@ static int push_inners(struct sh *s, const struct sh_command *c, struct sh_inner
 			return one;
 		if (one != SH_STEP_CHILD)
 			continue;
+		/* the words of what it runs in turn are its own */
+		s->top->how &= ~SH_ARGSIN | x->how;
 		/* all of them work for the command, whichever lies on top */
 		s->top->up = owner;
 		s->top->below = top;
@@ -299,6 +306,12 @@ static int push_inners(struct sh *s, const struct sh_command *c, struct sh_inner
 			owner->wait = SH_WAIT_OUTPUT;
 		}
 		s->top->bias = x->bias;
+		s->top->zero = x->zero;
+		s->top->func = x->func;
+		if (x->func)
+			x->func->busy = true;
+		else
+			sh_scope(s);
 		rc = SH_STEP_CHILD;
 	}
 	return rc;
@@ -307,6 +320,7 @@ static int push_inners(struct sh *s, const struct sh_command *c, struct sh_inner
 /* No program: assignments, or a redirection alone. */
 static int bare(struct sh *s, struct sh_command *c)
 {
+	struct sh_inners in = {0};
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < c->assigns.n; i++)
@@ -316,7 +330,10 @@ static int bare(struct sh *s, struct sh_command *c)
 		c->out = c->how & SH_STDIN ? c->in : sh_text("");
 	}
 	c->line = "";
-	return rc < 0 ? rc : sh_vet(s, c);
+	if (rc == 0)
+		rc = sh_vet(s, c);
+	sh_told_variables(s, c, &in);
+	return rc < 0 || !in.n ? rc : push_inners(s, c, &in);
 }
 
 int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
@@ -332,7 +349,7 @@ int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 	input(s, c);
 	rc = plain_program(s, c);
 	if (rc == 0)
-		rc = call_function(s, r, c, &hit);
+		rc = call_function(s, c, &in, &hit);
 	if (rc != 0 || hit)
 		return rc;
 	rc = sh_unwrap(s, c, &in);
@@ -351,5 +368,5 @@ int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 		rc = sh_vet(s, c);
 	if (rc == 0 && c->args.n)
 		rc = sh_builtin(s, r, c, &hit);
-	return rc != 0 || hit ? rc : push_inners(s, c, &in);
+	return rc != 0 || (hit && !in.n) ? rc : push_inners(s, c, &in);
 }

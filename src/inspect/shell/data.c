@@ -97,24 +97,76 @@ static unsigned hash(const char *t, size_t n)
 	return h % SH_BUCKETS;
 }
 
-const struct sh_var *sh_var_get(const struct sh *s, const char *name, size_t n)
+#define REFS_MAX 4 /* names that stand for names */
+
+static struct sh_var *find_var(const struct sh *s, const char *name, size_t n)
 {
-	for (const struct sh_var *v = s->vars[hash(name, n)]; v; v = v->next) {
+	for (struct sh_var *v = s->vars[hash(name, n)]; v; v = v->next) {
 		if (!strncmp(v->name, name, n) && !v->name[n])
 			return v;
 	}
 	return NULL;
 }
 
-int sh_var_set(struct sh *s, const char *name, size_t n, struct sh_data v)
+const struct sh_var *sh_var_get(const struct sh *s, const char *name, size_t n)
 {
-	struct sh_var **head = &s->vars[hash(name, n)], *x;
+	const struct sh_var *v = find_var(s, name, n);
 
-	for (x = *head; x; x = x->next) {
-		if (!strncmp(x->name, name, n) && !x->name[n]) {
-			x->value = v;
-			return 0;
-		}
+	for (unsigned i = 0; v && v->ref; i++)
+		v = i < REFS_MAX ? find_var(s, v->ref, strlen(v->ref)) : NULL;
+	return v && !v->gone ? v : NULL;
+}
+
+static int note_undo(struct sh *s, struct sh_var *x, bool local)
+{
+	struct sh_undo *u;
+
+	if (!s->scopes)
+		return 0;
+	u = bawn_grow(s->a, &s->undo, &s->undo_n, &s->undo_cap);
+	if (!u)
+		return sh_no_memory(s);
+	*u = (struct sh_undo){.var = x, .was = *x, .local = local};
+	return 0;
+}
+
+void sh_undo(struct sh *s, size_t mark, bool locals)
+{
+	size_t kept = mark;
+
+	for (size_t i = s->undo_n; i-- > mark;) {
+		struct sh_undo *u = &s->undo[i];
+
+		if (locals && !u->local)
+			continue;
+		u->var->value = u->was.value;
+		u->var->ref = u->was.ref;
+		u->var->gone = u->was.gone;
+	}
+	/* what a function set for everybody is still to be undone when a subshell around it ends */
+	for (size_t i = mark; locals && i < s->undo_n; i++) {
+		if (!s->undo[i].local)
+			s->undo[kept++] = s->undo[i];
+	}
+	s->undo_n = kept;
+	s->scopes--;
+}
+
+static int set_var(struct sh *s, const char *name, size_t n, struct sh_data v, bool local)
+{
+	struct sh_var *x = find_var(s, name, n), **head;
+
+	for (unsigned i = 0; x && x->ref && i < REFS_MAX; i++) {
+		name = x->ref;
+		n = strlen(name);
+		x = find_var(s, name, n);
+	}
+	if (x) {
+		int rc = note_undo(s, x, local);
+
+		x->value = v;
+		x->gone = false;
+		return rc;
 	}
 	x = bawn_new(s->a, struct sh_var, 1);
 	if (!x)
@@ -122,9 +174,36 @@ int sh_var_set(struct sh *s, const char *name, size_t n, struct sh_data v)
 	x->name = bawn_arena_strndup(s->a, name, n);
 	if (!x->name)
 		return sh_no_memory(s);
-	x->value = v;
+	head = &s->vars[hash(name, n)];
+	x->gone = true;
 	x->next = *head;
 	*head = x;
+	if (note_undo(s, x, local) < 0)
+		return sh_no_memory(s);
+	x->value = v;
+	x->gone = false;
+	return 0;
+}
+
+int sh_var_set(struct sh *s, const char *name, size_t n, struct sh_data v)
+{
+	return set_var(s, name, n, v, false);
+}
+
+int sh_var_local(struct sh *s, const char *name, size_t n, struct sh_data v)
+{
+	return set_var(s, name, n, v, true);
+}
+
+int sh_var_refer(struct sh *s, const char *name, size_t n, const char *to)
+{
+	struct sh_var *x = find_var(s, name, n);
+	int rc = x ? 0 : sh_var_set(s, name, n, sh_unknown(0, NULL));
+
+	x = rc < 0 ? NULL : find_var(s, name, n);
+	if (!x)
+		return sh_no_memory(s);
+	x->ref = to;
 	return 0;
 }
 
@@ -167,7 +246,7 @@ struct sh_file *sh_file_get(struct sh *s, const char *path, bool make)
 	return f;
 }
 
-struct sh_func *sh_func_get(struct sh *s, const char *name)
+static struct sh_func *find_func(struct sh *s, const char *name)
 {
 	for (struct sh_func *f = s->funcs[hash(name, strlen(name))]; f; f = f->next) {
 		if (!strcmp(f->name, name))
@@ -176,9 +255,24 @@ struct sh_func *sh_func_get(struct sh *s, const char *name)
 	return NULL;
 }
 
+struct sh_func *sh_func_get(struct sh *s, const char *name)
+{
+	struct sh_func *f = find_func(s, name);
+
+	return f && f->body ? f : NULL;
+}
+
+void sh_func_unset(struct sh *s, const char *name)
+{
+	struct sh_func *f = find_func(s, name);
+
+	if (f)
+		f->body = NULL;
+}
+
 int sh_func_set(struct sh *s, const char *name, const char *body, size_t n, bool alias)
 {
-	struct sh_func *f = sh_func_get(s, name);
+	struct sh_func *f = find_func(s, name);
 	struct sh_func **head = &s->funcs[hash(name, strlen(name))];
 
 	if (!f) {

@@ -322,6 +322,12 @@ static int vet_move(struct sh *s, const struct sh_command *c)
 			    "/etc/passwd|/etc/shadow|/etc/group|/etc/gshadow|/etc/sudoers|"))
 			x = x > 0.5 ? x : 0.5;
 	}
+	/* a home that is somewhere else is as good as gone */
+	for (size_t i = 1; i + 1 < c->args.n && !s->script && !(c->how & SH_REMOTE); i++) {
+		if (c->args.v[i].text[0] != '-' && sh_place(s, c->args.v[i].text) == SH_HOME_DIR &&
+			x < 0.45)
+			x = 0.45;
+	}
 	return found(s, c, "command.move-to-null", "throws files away", x);
 }
 
@@ -373,7 +379,7 @@ int sh_vet_destroy(struct sh *s, const struct sh_command *c)
 
 	if (rc < 0 || !c->args.n)
 		return rc;
-	if (sh_is(p, "|rm|grm|srm|unlink|rmtree|"))
+	if (sh_is(p, "|rm|grm|srm|unlink|rmtree|truncate|"))
 		return vet_remove(s, c);
 	if (sh_is(p, "|tar|zip|"))
 		return vet_packed(s, c);

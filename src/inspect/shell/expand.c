@@ -88,6 +88,31 @@ static const char *builtin_value(const char *name, size_t n, bool part)
 	return NULL;
 }
 
+bool sh_keeps_meaning(const struct sh *s, const char *name, size_t n)
+{
+	const struct sh_reader *r = s->top;
+
+	if (!r || s->script || !builtin_value(name, n, false) || sh_var_get(s, name, n))
+		return false;
+	for (size_t i = 0; i < r->n_blocks; i++) {
+		if (r->blocks[i].kind == SH_BLOCK_IF || r->blocks[i].kind == SH_BLOCK_CASE ||
+			r->blocks[i].kind == SH_BLOCK_LOOP)
+			return true;
+	}
+	return r->piped || r->to_pipe;
+}
+
+static struct sh_data word_value(const struct sh_word *w)
+{
+	struct sh_data v = sh_text(w->text);
+
+	v.known = w->known;
+	v.taint = w->taint;
+	v.from = w->from;
+	v.url = w->url;
+	return v;
+}
+
 static struct sh_data positional(struct sh_reader *r, const char *name, size_t n)
 {
 	struct sh_reader *p = r;
@@ -99,12 +124,15 @@ static struct sh_data positional(struct sh_reader *r, const char *name, size_t n
 		p = p->up;
 	if (!p || !k || k > p->params.n)
 		return v;
-	v = sh_text(p->params.v[k - 1].text);
-	v.known = p->params.v[k - 1].known;
-	v.taint = p->params.v[k - 1].taint;
-	v.from = p->params.v[k - 1].from;
-	v.url = p->params.v[k - 1].url;
-	return v;
+	return word_value(&p->params.v[k - 1]);
+}
+
+/* bash -c SCRIPT ZERO: in SCRIPT, $0 is ZERO. */
+static const struct sh_word *zero(const struct sh_reader *r)
+{
+	while (r && !r->zero && !r->has_params)
+		r = r->up;
+	return r ? r->zero : NULL;
 }
 
 /* $@ and $*: all parameters. At the top of a command line there are none. */
@@ -138,6 +166,8 @@ static struct sh_data value_of(
 		*found = d.known || d.len;
 		return d;
 	}
+	if (n == 1 && *name == '0' && zero(r))
+		return word_value(zero(r));
 	if (n == 1 && *name == '0' && !s->script)
 		return sh_text("bash");
 	if (*name >= '0' && *name <= '9') {
@@ -315,8 +345,9 @@ static struct sh_data item(struct sh *s, struct sh_data v, const char *index)
 
 static int push_param(struct sh *s, struct sh_reader *r, const char *t, size_t n, bool dq)
 {
+	bool quoted = !dq && n > 1 && (*t == '\'' || *t == '"') && t[n - 1] == *t;
 	struct sh_reader *c;
-	int rc = sh_push(s, SH_MODE_TEXT, t, n, &c);
+	int rc = sh_push(s, SH_MODE_TEXT, t + quoted, n - 2 * (size_t)quoted, &c);
 
 	if (rc != SH_STEP_CHILD)
 		return rc;
@@ -346,6 +377,18 @@ static struct sh_data changed(struct sh *s, struct sh_data v, const char *ops, s
 	}
 }
 
+/* ${a[$(cmd)]} */
+static bool runs_index(const char *ops, size_t n)
+{
+	return n && ops[0] == '[' && (memmem(ops, n, "$(", 2) || memchr(ops, '`', n));
+}
+
+/* ${IFS:0:1}, ${IFS%??} where nobody set it: some blank. */
+static bool is_blank(const char *name, size_t nn, bool word_op, bool found)
+{
+	return !word_op && !found && nn == 3 && !memcmp(name, "IFS", 3);
+}
+
 /* The operators behind the name in ${…}. */
 static int put_operated(struct sh *s, struct sh_reader *r, const char *name, size_t nn,
 	const char *ops, size_t n, bool dq)
@@ -355,16 +398,25 @@ static int put_operated(struct sh *s, struct sh_reader *r, const char *name, siz
 	char op = (char)(n ? ops[colon && n > 1] : '\0');
 	bool word_op = op && strchr("-=+?", op) && (colon || ops[0] == op);
 
+	if (runs_index(ops, n))
+		return push_param(s, r, ops, n, dq);
+	if (is_blank(name, nn, word_op, found))
+		return put_variable(s, r, name, nn, dq);
 	if (word_op && (op == '?' || n == 1 + (size_t)colon) && !found)
 		return put_unknown(s, r, name, nn, &v);
-	if (word_op && op != '+' && (!found || (!v.len && v.known)))
+	if (word_op && op != '+' && (!found || (!v.len && v.known))) {
+		r->wait_name = op == '=' ? bawn_arena_strndup(s->a, name, nn) : NULL;
 		return push_param(s, r, ops + 1 + colon, n - 1 - colon, dq);
+	}
 	if (word_op && op == '+')
 		return found && v.len ? push_param(s, r, ops + 1 + colon, n - 1 - colon, dq) : 0;
 	if (!found || !v.known)
 		return put_unknown(s, r, name, nn, &v);
 	if (word_op)
 		return put_variable(s, r, name, nn, dq);
+	/* a prompt is expanded once more */
+	if (n == 2 && !memcmp(ops, "@P", 2))
+		return push_param(s, r, v.text, v.len, dq);
 	v = changed(s, v, ops, n);
 	r->pieces += 2;
 	return sh_put_value(s, r, &v, dq);
@@ -413,7 +465,27 @@ static int push_child(struct sh *s, struct sh_reader *r, enum sh_mode mode, cons
 		return rc;
 	r->wait = wait;
 	r->wait_dq = r->dq || r->mode == SH_MODE_TEXT;
+	if (mode == SH_MODE_SCRIPT)
+		sh_scope(s);
 	return SH_STEP_CHILD;
+}
+
+/* $((x)) evaluates what x holds, and a[$(cmd)] in it runs cmd. */
+static const char *with_values(struct sh *s, const char *t, size_t n)
+{
+	const char *sum = bawn_arena_strndup(s->a, t, n);
+
+	for (size_t i = 0, k; sum && i < n; i = k + 1) {
+		const struct sh_var *v;
+
+		for (k = i; k < n && sh_name_char(t[k], k == i); k++)
+			;
+		v = k > i ? sh_var_get(s, t + i, k - i) : NULL;
+		if (v && v->value.len && v->value.len < WORD_MAX && strlen(sum) < WORD_MAX &&
+			(strstr(v->value.text, "$(") || strchr(v->value.text, '`')))
+			sum = bawn_arena_printf(s->a, "%s %s", sum, v->value.text);
+	}
+	return sum;
 }
 
 static int paren(struct sh *s, struct sh_reader *r)
@@ -423,9 +495,12 @@ static int paren(struct sh *s, struct sh_reader *r)
 	if (end >= r->n)
 		s->broken = true;
 	r->i = end < r->n ? end + 1 : r->n;
-	if (r->t[from] == '(' && end < r->n && r->t[end - 1] == ')')
-		return push_child(
-			s, r, SH_MODE_TEXT, r->t + from + 1, end - from - 2, SH_WAIT_NUMBER);
+	if (r->t[from] == '(' && end < r->n && r->t[end - 1] == ')') {
+		const char *sum = with_values(s, r->t + from + 1, end - from - 2);
+
+		return sum ? push_child(s, r, SH_MODE_TEXT, sum, strlen(sum), SH_WAIT_NUMBER)
+			   : sh_no_memory(s);
+	}
 	return push_child(s, r, SH_MODE_SCRIPT, r->t + from, end - from, SH_WAIT_SUBST);
 }
 

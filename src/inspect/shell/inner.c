@@ -7,11 +7,11 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "inspect/scan.h"
-#include "inspect/shell/shell.h"
+#include "inspect/shell/model.h"
 
-#define UNIT_KEY    20 /* longer than ExecStartPost= */
-#define STRINGS_MAX 64
+#define UNIT_KEY 20 /* longer than ExecStartPost= */
 
 /* What find calls the files that it looks for, with a slash before it. */
 static const char *find_name(struct sh *s, const struct sh_command *c)
@@ -59,8 +59,10 @@ static int find(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		return sh_no_memory(s);
 	for (size_t i = 1; i + 1 < c->args.n; i++) {
 		struct sh_words w = {0};
-		bool reads = sh_is(
-			c->args.v[i + 1].text, "|cat|curl|wget|scp|nc|base64|strings|head|xxd|");
+		bool reads = sh_is(sh_base(c->args.v[i + 1].text),
+				     "|cat|curl|wget|scp|nc|base64|strings|head|xxd|") ||
+			     (i + 2 < c->args.n && sh_is_shell(c->args.v[i + 1].text) &&
+				     !strcmp(c->args.v[i + 2].text, "{}"));
 		bool filled = false;
 
 		if (!sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|-okdir|"))
@@ -86,6 +88,40 @@ static const char *behind(const struct sh_command *c, const char *key)
 	return NULL;
 }
 
+/* ext::sh -c a% b: git splits the words itself, and % before a blank keeps it in its word. */
+static const char *ext_command(struct sh *s, const char *t)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+
+	bawn_buf_puts(&b, "'");
+	for (; *t; t++) {
+		if (*t == '%' && t[1])
+			bawn_buf_add(&b, ++t, 1);
+		else if (*t == '\'')
+			bawn_buf_puts(&b, "'\\''");
+		else if (*t == ' ')
+			bawn_buf_puts(&b, "' '");
+		else
+			bawn_buf_add(&b, t, 1);
+	}
+	bawn_buf_puts(&b, "'");
+	return b.failed ? NULL : bawn_arena_strndup(s->a, b.data, b.len);
+}
+
+/* Files that the text itself wrote where git will look for hooks. */
+static void hooks(struct sh *s, struct sh_inners *in, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	for (size_t i = 0; i < SH_BUCKETS; i++) {
+		for (const struct sh_file *f = s->files[i]; f; f = f->next) {
+			if (!strncmp(f->path, dir, n) && f->path[n] == '/' && f->data.known &&
+				in->n < SH_INNER_MAX / 2)
+				(void)sh_inner_put(s, in, f->data.text, 0);
+		}
+	}
+}
+
 static int git(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	static const char *const keys[] = {"core.sshCommand", "core.pager", "core.editor",
@@ -106,7 +142,9 @@ static int git(struct sh *s, struct sh_command *c, struct sh_inners *in)
 			(void)sh_inner_put(s, in, v, 0);
 		}
 		if (!strncmp(t, "ext::", 5))
-			(void)sh_inner_put(s, in, t + 5, 0);
+			(void)sh_inner_put(s, in, ext_command(s, t + 5), 0);
+		if (!strncasecmp(t, "core.hooksPath", 14) && *v)
+			hooks(s, in, v);
 	}
 	return 0;
 }
@@ -121,199 +159,18 @@ static int tar(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	return 0;
 }
 
-/* The end of a string in quotes that starts at p. */
-static const char *string_end(const char *p)
-{
-	char q = *p++;
-
-	while (*p && *p != q)
-		p += *p == '\\' && p[1] ? 2 : 1;
-	return p;
-}
-
-/* What joins the string that ends at `end` to another one: nothing, + or a dot. */
-static const char *next_string(const char *end)
-{
-	const char *p = *end ? end + 1 : end;
-
-	p += strspn(p, " \t");
-	if (*p == '+' || *p == '.')
-		p += 1 + strspn(p + 1, " \t");
-	return *p == '"' || *p == '\'' ? p : NULL;
-}
-
-static int add_string(struct sh *s, struct sh_inners *in, const char *p)
-{
-	const char *end = string_end(p), *next = *p == '`' ? NULL : next_string(end);
-	size_t n = (size_t)(end - p - 1), k = 0;
-	const char *t = *p == '`' ? bawn_arena_strndup(s->a, p + 1, n)
-				  : sh_decode_escapes(s->a, p + 1, n, &k);
-
-	for (unsigned i = 0; t && next && i < STRINGS_MAX; i++) {
-		const char *more;
-
-		end = string_end(next);
-		more = sh_decode_escapes(s->a, next + 1, (size_t)(end - next - 1), &k);
-		t = more ? bawn_arena_printf(s->a, "%s%s", t, more) : NULL;
-		next = next_string(end);
-	}
-	if (!t)
-		return sh_no_memory(s);
-	(void)sh_inner_put(s, in, t, 0);
-	return 0;
-}
-
-static bool before(const char *code, const char *p, const char *word)
-{
-	size_t n = strlen(word);
-
-	return (size_t)(p - code) >= n && !strncmp(p - n, word, n);
-}
-
-/* Is the string at p given to something that runs it? Looks at what stands before it. */
-static bool runs_string(const char *code, const char *p)
-{
-	static const char *const calls[] = {"system", "exec", "popen", "Popen", "shell_exec",
-		"passthru", "execSync", "spawn", "spawnSync", "os.execute", "call", "run",
-		"check_output", "check_call", "getoutput", "qx", "exec!", "proc_open", "execute",
-		"run-shell-command", "shell-command", "getstatusoutput", "posix_spawn", "cmd",
-		"do.shell.script", "do shell script", "do script"};
-	const char *q = p;
-
-	while (q > code && strchr(" \t\n([{'\"", q[-1]))
-		q--;
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (before(code, q, calls[i]))
-			return true;
-	}
-	return false;
-}
-
-/* "cmd" | getline, print | "cmd": pipes of awk. */
-static bool piped_string(const char *code, const char *p)
-{
-	const char *end = string_end(p), *q = p;
-
-	while (q > code && strchr(" \t(", q[-1]))
-		q--;
-	if (q > code && q[-1] == '|')
-		return true;
-	for (end += *end != 0; *end && strchr(" \t)", *end);)
-		end++;
-	if (*end != '|')
-		return false;
-	end += 1 + (end[1] == '&');
-	return !strncmp(end + strspn(end, " \t"), "getline", 7);
-}
-
-/* subprocess.run(["rm", "-rf", "/"]): the strings of the list as one command. */
-static int add_list(struct sh *s, struct sh_inners *in, const char *p)
-{
-	struct sh_words w = {0};
-
-	while (*p == '"' || *p == '\'') {
-		const char *end = string_end(p);
-		struct sh_word *x = bawn_grow(s->a, &w.v, &w.n, &w.cap);
-
-		if (!x)
-			return sh_no_memory(s);
-		*x = (struct sh_word){
-			.text = bawn_arena_strndup(s->a, p + 1, (size_t)(end - p - 1)),
-			.known = true};
-		if (!x->text)
-			return sh_no_memory(s);
-		for (p = *end ? end + 1 : end; *p && strchr(" ,\n[", *p);)
-			p++;
-	}
-	if (w.n > 1)
-		(void)sh_inner_put(s, in, sh_quote_words(s, &w, 0), 0);
-	return 0;
-}
-
-/* system(q{…}), system qq(…): where perl's own quotes end; NULL: p is no such quote. */
-static const char *perl_quote(const char *code, const char *p, const char **ret_text)
-{
-	static const char opens[] = "{(<[/|!", closes[] = "})>]/|!";
-	const char *open, *end;
-	size_t depth = 1;
-
-	if (p[0] != 'q' || (p > code && isalnum((unsigned char)p[-1])) || !runs_string(code, p))
-		return NULL;
-	p += 1 + (p[1] == 'q' || p[1] == 'x');
-	open = *p ? strchr(opens, *p) : NULL;
-	if (!open)
-		return NULL;
-	for (end = p + 1; *end; end++) {
-		depth += *end == *open && *end != closes[open - opens];
-		depth -= *end == closes[open - opens];
-		if (!depth)
-			break;
-	}
-	*ret_text = p + 1;
-	return end;
-}
-
-static void perl_quotes(struct sh *s, const char *code, struct sh_inners *in)
-{
-	for (const char *p = code; *p && in->n < SH_INNER_MAX / 2; p++) {
-		const char *text, *end = perl_quote(code, p, &text);
-
-		if (!end)
-			continue;
-		(void)sh_inner_put(s, in, bawn_arena_strndup(s->a, text, (size_t)(end - text)), 0);
-		p = end - 1;
-	}
-}
-
-int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in)
-{
-	bool awk = c->args.n && strstr(c->args.v[0].text, "awk");
-	size_t found = 0;
-
-	if (!bawn_scan_spend(s->scan, strlen(code)))
-		return 0;
-	if (c->args.n && !strncmp(c->args.v[0].text, "perl", 4))
-		perl_quotes(s, code, in);
-	for (const char *p = code; *p; p++) {
-		int rc;
-
-		if (found > SH_INNER_MAX / 2) {
-			s->deep = true;
-			break;
-		}
-
-		if (*p == '\\' && p[1]) {
-			p++;
-			continue;
-		}
-		if (*p != '"' && *p != '\'' && *p != '`')
-			continue;
-		if (in->n < SH_INNER_MAX - 2 &&
-			(*p == '`' || runs_string(code, p) || (awk && piped_string(code, p)))) {
-			rc = add_string(s, in, p);
-			if (rc == 0)
-				rc = add_list(s, in, p);
-			if (rc < 0)
-				return rc;
-			found++;
-		}
-		p = string_end(p);
-		if (!*p)
-			break;
-	}
-	return 0;
-}
-
 enum bawn_lang sh_interpreter(const char *prog)
 {
-	if (!strncmp(prog, "python", 6) || !strncmp(prog, "pypy", 4))
+	if (!strncmp(prog, "python", 6) || !strncmp(prog, "pypy", 4) ||
+		!strncmp(prog, "ipython", 7))
 		return BAWN_LANG_PYTHON;
 	if (sh_is(prog, "|node|nodejs|deno|bun|"))
 		return BAWN_LANG_JAVASCRIPT;
 	if (!strncmp(prog, "perl", 4) || !strncmp(prog, "ruby", 4) || !strncmp(prog, "lua", 3) ||
 		!strncmp(prog, "php", 3) ||
 		sh_is(prog,
-			"|tclsh|wish|osascript|jrunscript|jjs|julia|Rscript|irb|gdb|swift|octave|"
+			"|tclsh|wish|osascript|elixir|iex|erl|ghc|runghc|"
+			"jrunscript|jjs|julia|Rscript|irb|gdb|swift|octave|"
 			"octave-cli|clisp|guile|emacs|vim|vi|ex|ghci|scala|groovy|expect|jshell|"))
 		return BAWN_LANG_COUNT;
 	return BAWN_LANG_AUTO;
@@ -326,6 +183,10 @@ static const struct sh_word *code_word(const struct sh_command *c, size_t *from)
 		const char *t = c->args.v[i].text;
 		size_t n = strlen(t);
 
+		if (!strcmp(t, "eval") && i == 1 && !strcmp(c->args.v[0].text, "deno")) {
+			*from = i + 2;
+			return &c->args.v[i + 1];
+		}
 		if (t[0] != '-' || n < 2)
 			continue;
 		if (sh_is(t, "|--eval|--execute|-E|-p|--print|--command|-ex|-cmd|-eval|") ||
@@ -366,6 +227,32 @@ static int nested_code(
 	return rc;
 }
 
+static bool has_one(const char *text, const char *const *list)
+{
+	for (; *list; list++) {
+		if (strstr(text, *list))
+			return true;
+	}
+	return false;
+}
+
+/* perl -ne 'system($_)', python -c 'os.system(sys.stdin.read())': what is read is run. */
+static int runs_input(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in)
+{
+	static const char *const runs[] = {"system", "exec", "popen", "Popen", "spawn",
+		"subprocess", "passthru", "eval", NULL};
+	static const char *const reads[] = {"stdin", "STDIN", "$_", "<>", "gets", "input(",
+		"readFileSync(0", "ARGF", "$0", NULL};
+	int rc;
+
+	if (!(c->how & SH_STDIN) || !has_one(code, runs) || !has_one(code, reads))
+		return 0;
+	rc = sh_vet_execution(s, c, &c->in);
+	if (rc == 0 && c->in.known && c->in.len)
+		(void)sh_inner_put(s, in, c->in.text, 0);
+	return rc;
+}
+
 static int interpreter(
 	struct sh *s, struct sh_command *c, struct sh_inners *in, enum bawn_lang lang)
 {
@@ -389,6 +276,8 @@ static int interpreter(
 			rc = nested_code(s, c, lang, w->text, strlen(w->text));
 		if (rc == 0)
 			rc = sh_code_inner(s, c, w->text, in);
+		if (rc == 0)
+			rc = runs_input(s, c, w->text, in);
 	}
 	if (rc < 0 || any || !(c->how & SH_STDIN) || (c->args.n > 1 && c->args.v[1].text[0] != '-'))
 		return rc;
@@ -401,6 +290,13 @@ static int interpreter(
 	if (rc == 0 && c->in.known)
 		rc = nested_code(s, c, lang, c->in.text, c->in.len);
 	return rc < 0 || !c->in.len ? rc : sh_code_inner(s, c, c->in.text, in);
+}
+
+static enum bawn_lang file_lang(const char *prog)
+{
+	enum bawn_lang lang = !strcmp(prog, "go") ? BAWN_LANG_GO : sh_interpreter(prog);
+
+	return lang ? lang : BAWN_LANG_COUNT;
 }
 
 /* A file that the text itself fetched or wrote, run as a program or given to an interpreter. */
@@ -431,10 +327,8 @@ static int run_file(struct sh *s, struct sh_command *c, struct sh_inners *in, bo
 	if (rc == 0 && script && f->data.len)
 		rc = sh_vet_code(s, c, f->data.text);
 	if (rc == 0 && script && f->data.len && f->data.known) {
-		enum bawn_lang lang = sh_interpreter(c->args.v[0].text);
-
-		rc = nested_code(s, c, lang ? lang : BAWN_LANG_COUNT, f->data.text, f->data.len);
-		if (rc == 0 && lang)
+		rc = nested_code(s, c, file_lang(c->args.v[0].text), f->data.text, f->data.len);
+		if (rc == 0)
 			rc = sh_code_inner(s, c, f->data.text, in);
 	}
 	if (rc == 0 && !script && f->data.known && f->data.len)
@@ -550,12 +444,17 @@ static bool told_to_save(const struct sh_data *d)
 static int editor(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	const char *file = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "-";
+	int rc = 0;
 
 	for (size_t i = 1; i < c->args.n; i++) {
 		const char *t = c->args.v[i].text, *bang = strchr(t, '!'), *to;
 
-		if (bang && bang - t < 4 && (t[0] == ':' || t == bang))
+		if (bang && bang - t < 4 && (t[0] == ':' || t[0] == '+' || t == bang))
 			(void)sh_inner_put(s, in, bang + 1, 0);
+		else if (t[0] == '+' || sh_is(c->args.v[i - 1].text, "|-c|--cmd|"))
+			rc = sh_code_inner(s, c, t, in);
+		if (rc < 0)
+			return rc;
 		to = t[0] == ':' || sh_is(c->args.v[i - 1].text, "|-c|--cmd|") ? saves_to(s, t)
 									       : NULL;
 		if (to && bawn_strlist_add(s->a, &c->writes, to) < 0)
@@ -577,7 +476,7 @@ static int database(struct sh *s, struct sh_command *c, struct sh_inners *in)
 
 		for (p = p ? p + 7 : ""; *p && strchr(" \t\nE$", *p);)
 			p++;
-		if (*p == '\'' && add_string(s, in, p) < 0)
+		if (*p == '\'' && sh_add_string(s, in, p) < 0)
 			return sh_no_memory(s);
 		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
 			if (!strncmp(t, keys[k], strlen(keys[k])))
@@ -585,6 +484,49 @@ static int database(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		}
 	}
 	return 0;
+}
+
+/* NAME=VALUE of -v, and the text runs what NAME holds. */
+static void awk_variable(struct sh *s, struct sh_inners *in, const char *assign, const char *code)
+{
+	size_t n = strcspn(assign, "=");
+	const char *name = n ? bawn_arena_printf(s->a, "(%.*s)", (int)n, assign) : NULL;
+
+	if (name && assign[n] && (strstr(code, name) || strstr(code, "getline")) &&
+		(strstr(code, "system") || strchr(code, '|')))
+		(void)sh_inner_put(s, in, assign + n + 1, 0);
+}
+
+/* awk [-F x] [-v a=b] 'program' …, gawk -e 'program' */
+static int awk(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	const char *code = sh_option(c, "", "--source");
+
+	for (size_t i = 1; !code && i < c->args.n; i++) {
+		const char *t = c->args.v[i].text ? c->args.v[i].text : "";
+
+		if (sh_is(t, "|-e|") && i + 1 < c->args.n)
+			code = c->args.v[i + 1].text;
+		else if (sh_is(t, "|-F|-v|-f|--assign|--field-separator|"))
+			i++;
+		else if (t[0] != '-')
+			code = t;
+	}
+	for (size_t i = 1; code && i + 1 < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text, "|-v|--assign|"))
+			awk_variable(s, in, c->args.v[i + 1].text, code);
+	}
+	/* the lines that it reads are run */
+	if (code && (strstr(code, "system($0)") || strstr(code, "| \"sh\"") ||
+			    strstr(code, "|\"sh\"") || strstr(code, "$0 | getline"))) {
+		int rc = sh_vet_execution(s, c, &c->in);
+
+		if (rc < 0)
+			return rc;
+		if (c->in.known && c->in.len)
+			(void)sh_inner_put(s, in, c->in.text, 0);
+	}
+	return code ? sh_code_inner(s, c, code, in) : 0;
 }
 
 /* ansible -m shell -a CMD, salt '*' cmd.run CMD */
@@ -638,22 +580,91 @@ static void unit_file(struct sh *s, const struct sh_command *c, struct sh_inners
 		unit_lines(s, in, c->args.v[i].text);
 }
 
-/* make -f - <<< …: what its rules run, as one script; everything else is blanked. */
-static int recipes(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+/* $(shell CMD) in what make is told. */
+static void make_shell(struct sh *s, struct sh_inners *in, const char *t)
 {
-	char *text = bawn_arena_strdup(s->a, c->in.text);
+	for (t = strstr(t, "$(shell "); t && in->n < SH_INNER_MAX / 2; t = strstr(t, "$(shell ")) {
+		size_t depth = 1, n = 0;
+
+		for (t += 8; t[n]; n++) {
+			depth += t[n] == '(';
+			depth -= t[n] == ')';
+			if (!depth)
+				break;
+		}
+		(void)sh_inner_put(s, in, bawn_arena_strndup(s->a, t, n), 0);
+	}
+}
+
+/* make -f - <<< …: what its rules run, as one script; everything else is blanked. */
+static int recipes(struct sh *s, const char *makefile, struct sh_inners *in)
+{
+	char *text = bawn_arena_strdup(s->a, makefile);
 
 	if (!text)
 		return sh_no_memory(s);
 	for (char *p = text; *p;) {
 		size_t n = strcspn(p, "\n");
-		size_t blank = *p == '\t' ? strspn(p, "\t@-+ ") : n;
+		const char *semi = memchr(p, ';', n);
+		/* target: ; cmd */
+		size_t blank = *p == '\t'                                   ? strspn(p, "\t@-+ ")
+			       : semi && memchr(p, ':', (size_t)(semi - p)) ? (size_t)(semi - p) + 1
+									    : n;
 
 		memset(p, ' ', blank < n ? blank : n);
 		p += n + (p[n] != 0);
 	}
 	(void)sh_inner_put(s, in, text, 0);
 	return 0;
+}
+
+/* What it was told to read, or finds by itself, as far as the text itself wrote it. */
+static const struct sh_data *makefile(struct sh *s, const struct sh_command *c)
+{
+	static const char *const names[] = {"GNUmakefile", "makefile", "Makefile"};
+	const struct sh_file *f = NULL;
+
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (strncmp(t, "-f", 2) != 0 && strncmp(t, "--file=", 7) != 0)
+			continue;
+		t = t[1] == '-'         ? t + 7
+		    : t[2]              ? t + 2
+		    : i + 1 < c->args.n ? c->args.v[i + 1].text
+					: "";
+		if (sh_is(t, "|-|/dev/stdin|"))
+			return &c->in;
+		f = sh_file_get(s, t, false);
+		return f ? &f->data : NULL;
+	}
+	for (size_t i = 0; !f && i < sizeof(names) / sizeof(names[0]); i++)
+		f = sh_file_get(s, names[i], false);
+	return f ? &f->data : NULL;
+}
+
+static int make(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	const struct sh_data *d;
+	int rc = 0;
+
+	for (size_t i = 1; rc == 0 && i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		make_shell(s, in, t);
+		if (!strncmp(t, "--eval=", 7))
+			rc = recipes(s, t + 7, in);
+		else if (sh_is(t, "|--eval|-E|") && i + 1 < c->args.n)
+			rc = recipes(s, c->args.v[i + 1].text, in);
+	}
+	if (rc == 0 && (d = makefile(s, c))) {
+		rc = sh_vet_execution(s, c, d);
+		if (rc == 0 && d->known && d->len) {
+			make_shell(s, in, d->text);
+			rc = recipes(s, d->text, in);
+		}
+	}
+	return rc;
 }
 
 /* Terminals, cmd.exe and make: what they are told to start. */
@@ -663,7 +674,7 @@ static int starter(struct sh *s, const struct sh_command *c, struct sh_inners *i
 	bool cmd = sh_is(p, "|cmd|cmd.exe|");
 
 	if (sh_is(p, "|make|gmake|bmake|"))
-		return c->in.known && c->in.len ? recipes(s, c, in) : 0;
+		return make(s, c, in);
 	(void)sh_inner_put(s, in, behind(c, cmd ? "/c" : "-e"), 0);
 	(void)sh_inner_put(s, in, behind(c, cmd ? "/C" : "--command="), 0);
 	return 0;
@@ -690,8 +701,10 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		return ssh_options(s, c, in);
 	if (sh_is(p, "|vim|vi|view|nvim|ex|ed|rvim|"))
 		return editor(s, c, in);
-	if (sh_is(p, "|awk|gawk|mawk|nawk|") && c->args.n > 1)
-		return sh_code_inner(s, c, c->args.v[1].text, in);
+	if (sh_is(p, "|awk|gawk|mawk|nawk|"))
+		return awk(s, c, in);
+	if (sh_is(p, "|sed|gsed|"))
+		return sh_sed(s, c, in);
 	if (sh_is(p, "|make|gmake|bmake|cmd|cmd.exe|xterm|rxvt|urxvt|konsole|gnome-terminal|"
 		     "xfce4-terminal|lxterminal|terminator|alacritty|kitty|tilix|mate-terminal|"
 		     "foot|"))

@@ -63,6 +63,24 @@ static bool is_script(const char *path)
 	       strstr(path, ".git/hooks/") || !strncmp(path, ".husky/", 7);
 }
 
+/* "scripts": {"postinstall": "CMD"}: what an installation runs without being asked, and the rest.
+ */
+static void package_scripts(struct sh *s, struct sh_inners *in, const char *text)
+{
+	const char *p = strstr(text, "\"scripts\"");
+
+	for (p = p ? strchr(p, '{') : NULL; p && in->n < SH_INNER_MAX / 2;) {
+		const char *colon = strpbrk(p, ":}");
+
+		p = colon && *colon == ':' ? colon + 1 + strspn(colon + 1, " \t\n") : NULL;
+		if (!p || *p != '"')
+			break;
+		(void)sh_add_string(s, in, p);
+		for (p++; *p && *p != '"'; p++)
+			p += *p == '\\' && p[1];
+	}
+}
+
 static void written(struct sh *s, struct sh_inners *in, const char *path, const struct sh_data *d)
 {
 	bool table = strstr(path, "/etc/crontab") || strstr(path, "/etc/cron.d/");
@@ -73,6 +91,8 @@ static void written(struct sh *s, struct sh_inners *in, const char *path, const 
 		cron_lines(s, in, d->text, table);
 	else if (is_script(path))
 		(void)sh_inner_put(s, in, d->text, 0);
+	else if (!strcmp(sh_base(path), "package.json"))
+		package_scripts(s, in, d->text);
 }
 
 /* crontab FILE, … | crontab - */

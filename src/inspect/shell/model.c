@@ -360,6 +360,8 @@ static int copy(struct sh *s, struct sh_command *c)
 		to = sh_last(c);
 	if (f)
 		d = f->data;
+	else if (c->args.n > 2 && sh_is(c->args.v[c->args.n - 2].text, "|/dev/stdin|"))
+		d = c->in;
 	sh_read_files(s, c, &d);
 	c->out = sh_text("");
 	if (sh_put_file(s, c, to, &d) < 0 || into_folder(s, c, to) < 0)
@@ -396,6 +398,11 @@ static int disk_dump(struct sh *s, struct sh_command *c)
 			w->taint |= SH_SECRET;
 			w->from = "a dump of the disk";
 		}
+	}
+	/* … | dd of=FILE is no more than > FILE */
+	if (to && c->in.known && c->in.len && !strstr(c->line, " if=")) {
+		c->out = sh_text("");
+		return sh_put_file(s, c, to, &c->in);
 	}
 	return sh_convert(s, c, to);
 }
@@ -440,9 +447,14 @@ static int edit_in_place(struct sh *s, struct sh_command *c)
 {
 	size_t i = c->args.n;
 
-	if (!sh_option(c, "-i", "--in-place") && !sh_has(c, "|-i|--in-place|"))
-		return sh_is(c->args.v[0].text, "|sed|gsed|") ? substitute(s, c)
-							      : sh_convert(s, c, NULL);
+	if (!sh_option(c, "-i", "--in-place") && !sh_has(c, "|-i|--in-place|")) {
+		int rc = sh_is(c->args.v[0].text, "|sed|gsed|") ? substitute(s, c)
+								: sh_convert(s, c, NULL);
+
+		if (c->in.known && c->in.len && !s->script && !c->out.known)
+			c->out.taint |= SH_DECODED;
+		return rc;
+	}
 	c->out = sh_text("");
 	while (i-- > 2 && c->args.v[i].text[0] != '-') {
 		int rc = sh_put_file(s, c, c->args.v[i].text, NULL);
@@ -572,6 +584,7 @@ static int generic(struct sh *s, struct sh_command *c)
 	if (c->in.known && c->in.len &&
 		sh_is(c->args.v[0].text,
 			"|awk|gawk|mawk|cut|perl|python|python3|ruby|fold|paste|iconv|"
+			"grep|egrep|fgrep|rg|"
 			"jq|tac|shuf|sort|uniq|php|node|bc|dc|od|crypt|ccrypt|"))
 		d.taint |= SH_DECODED;
 	if (printer(c))
@@ -607,6 +620,14 @@ static bool packs(const struct sh_command *c)
 
 	return sh_is(p, "|tar|gtar|bsdtar|zip|7z|7za|7zr|rar|cpio|pax|ar|") ||
 	       (!strcmp(p, "git") && sh_has(c, "|archive|bundle|"));
+}
+
+/* sort -o FILE, gcc -o FILE; sort alone is a filter like any other. */
+static int makes_file(struct sh *s, struct sh_command *c)
+{
+	const char *to = sh_option(c, "-o", "--output");
+
+	return to || strcmp(c->args.v[0].text, "sort") != 0 ? sh_convert(s, c, to) : generic(s, c);
 }
 
 static int model_file(struct sh *s, struct sh_command *c, bool *hit)
@@ -650,7 +671,7 @@ static int model_file(struct sh *s, struct sh_command *c, bool *hit)
 	if (sh_is(p, "|gzip|pigz|bzip2|xz|zstd|lz4|"))
 		return sh_compress(s, c);
 	if (sh_is(p, "|sort|gcc|cc|clang|g++|go|"))
-		return sh_convert(s, c, sh_option(c, "-o", "--output"));
+		return makes_file(s, c);
 	if (sh_is(p, "|truncate|shred|touch|"))
 		return sh_put_file(s, c, sh_last(c), NULL);
 	*hit = false;
@@ -715,6 +736,32 @@ static int model_decoder(struct sh *s, struct sh_command *c, bool *hit)
 	return 0;
 }
 
+/* realpath X, readlink -f X, dirname X, pwd: as known as X is; true says nothing. */
+static int place_of(struct sh *s, struct sh_command *c, bool *hit)
+{
+	const char *p = c->args.v[0].text;
+	const struct sh_word *w = &c->args.v[c->args.n - 1];
+	const char *slash = w->text[0] ? strrchr(w->text + 1, '/') : NULL;
+	const char *t = w->text;
+
+	*hit = (!strcmp(p, "pwd") && s->cwd) || sh_is(p, "|:|true|false|") ||
+	       (c->args.n > 1 && w->known && (t[0] == '~' || t[0] == '/') &&
+		       (sh_is(p, "|realpath|dirname|") ||
+			       (!strcmp(p, "readlink") && sh_has(c, "|-f|-e|-m|"))));
+	if (!*hit)
+		return 0;
+	if (!strcmp(p, "pwd"))
+		t = s->cwd;
+	else if (sh_is(p, "|:|true|false|"))
+		t = "";
+	else if (!strcmp(p, "dirname"))
+		t = bawn_arena_strndup(s->a, t, slash ? (size_t)(slash - t) : 1);
+	if (!t)
+		return sh_no_memory(s);
+	c->out = sh_text(t);
+	return 0;
+}
+
 int sh_model(struct sh *s, struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
@@ -728,6 +775,9 @@ int sh_model(struct sh *s, struct sh_command *c)
 	}
 	if (!strcmp(p, "printf"))
 		return print_formatted(s, c);
+	rc = place_of(s, c, &hit);
+	if (rc != 0 || hit)
+		return rc;
 	if (hidden_in(c))
 		return model_decoder(s, c, &hit);
 	if (records(c))

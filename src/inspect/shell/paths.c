@@ -40,7 +40,17 @@ static char *lexical(struct sh *s, const char *path)
 
 static bool all_glob(const char *t)
 {
-	return *t && !t[strspn(t, "*.")] && strchr(t, '*');
+	bool any = false;
+
+	while (*t && (strchr("*.?", *t) || *t == '[')) {
+		const char *close = *t == '[' ? strchr(t, ']') : NULL;
+
+		if (*t == '[' && !close)
+			return false;
+		any = any || *t == '*';
+		t = close ? close + 1 : t + 1;
+	}
+	return !*t && any;
 }
 
 static enum sh_place home_place(const char *rest)

@@ -47,6 +47,13 @@ int sh_push(struct sh *s, enum sh_mode mode, const char *t, size_t n, struct sh_
 	return SH_STEP_CHILD;
 }
 
+void sh_scope(struct sh *s)
+{
+	s->top->scope = true;
+	s->top->mark = s->undo_n;
+	s->scopes++;
+}
+
 int sh_push_script(struct sh *s, const char *text, size_t len, const struct sh_data *in,
 	unsigned how, const struct sh_words *params)
 {
@@ -131,6 +138,9 @@ static int give(struct sh *s, struct sh_reader *p, struct sh_data out)
 		return give_process(s, p, out);
 	case SH_WAIT_PARAM:
 		p->known = p->known && out.known;
+		if (p->wait_name && sh_var_set(s, p->wait_name, strlen(p->wait_name), out) < 0)
+			return sh_no_memory(s);
+		p->wait_name = NULL;
 		return sh_put_value(s, p, &out, p->wait_dq);
 	case SH_WAIT_NUMBER:
 		p->known = false;
@@ -165,6 +175,8 @@ static int pop(struct sh *s)
 		s->broken = true;
 	if (r->func)
 		r->func->busy = false;
+	if (r->scope)
+		sh_undo(s, r->mark, r->func && !r->func->alias);
 	s->top = r->below;
 	return r->up ? give(s, r->up, r->out) : 0;
 }

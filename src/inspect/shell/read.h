@@ -49,6 +49,7 @@ struct sh_block {
 	bool ever;        /* a loop that never ends by itself */
 	bool behind;      /* starts something that nobody waits for */
 	size_t body;      /* where its text starts */
+	size_t mark;      /* of sh_undo, for ( ) and functions */
 	const char *name; /* for NAME, or the function that is being defined */
 	bool function;
 	struct sh_words list; /* for … in LIST */
@@ -66,6 +67,9 @@ struct sh_reader {
 	unsigned how;
 	bool has_params;
 	struct sh_words params;
+	const struct sh_word *zero; /* $0 */
+	bool scope;                 /* variables that it sets end with it */
+	size_t mark;                /* of sh_undo */
 	struct sh_func *func;
 	struct sh_data in, out;
 	struct sh_data bias; /* what taints every word, because the text itself came from there */
@@ -87,6 +91,8 @@ struct sh_reader {
 	unsigned taint;
 	const char *from, *url;
 	enum sh_target target;
+	bool coproc;       /* the word before this one was coproc */
+	bool timed;        /* … or time */
 	bool test;         /* between [[ and ]] */
 	bool pattern;      /* before a pattern of case */
 	const char *array; /* NAME of the array that is being filled */
@@ -103,7 +109,8 @@ struct sh_reader {
 
 	enum sh_wait wait;
 	bool wait_dq;
-	bool process_out; /* >( ) */
+	const char *wait_name; /* ${name:=word}: what is set to the word */
+	bool process_out;      /* >( ) */
 
 	struct sh_block *blocks;
 	size_t n_blocks, cap_blocks;
@@ -122,6 +129,8 @@ bool sh_name_char(char c, bool first);
 
 /* read.c */
 int sh_push(struct sh *s, enum sh_mode mode, const char *t, size_t n, struct sh_reader **ret);
+/* What the top of the stack sets, nobody else sees. */
+void sh_scope(struct sh *s);
 /* tokens.c */
 int sh_step(struct sh *s, struct sh_reader *r);
 int sh_token(struct sh *s, struct sh_reader *r);

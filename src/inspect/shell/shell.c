@@ -69,7 +69,7 @@ static int aftermath(struct sh *s, const struct sh_norm *n)
 		(s->broken || !strncmp(n->text, "import ", 7) || !strncmp(n->text, "from ", 5)))
 		rc = sh_vet_fact(s, &none, "@raw",
 			n->len > RAW_MAX ? bawn_arena_strndup(s->a, n->text, RAW_MAX) : n->text);
-	if (rc == 0 && (s->broken || (s->refused && strict)) && !s->script)
+	if (rc == 0 && (s->broken || (s->refused && strict)) && (!s->script || strict))
 		rc = say(s, "command.unparsable",
 			"quotes or brackets do not end, so readers may disagree about what runs; "
 			"close them",

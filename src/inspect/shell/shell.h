@@ -104,8 +104,16 @@ struct sh_command {
 
 struct sh_var {
 	const char *name;
+	const char *ref; /* the name that it stands for: declare -n */
+	bool gone;       /* it was set where nobody sees it any more */
 	struct sh_data value;
 	struct sh_var *next;
+};
+
+/* What a variable was before something set it that will end: a subshell, a function. */
+struct sh_undo {
+	struct sh_var *var, was;
+	bool local;
 };
 
 struct sh_file {
@@ -152,6 +160,9 @@ struct sh {
 	struct bawn_error *err;
 	bool script; /* a source file, not a command */
 	struct sh_var *vars[SH_BUCKETS];
+	struct sh_undo *undo; /* newest last */
+	size_t undo_n, undo_cap;
+	size_t scopes; /* that are open */
 	struct sh_file *files[SH_BUCKETS];
 	struct sh_func *funcs[SH_BUCKETS];
 	const char *cwd; /* NULL: where it was started */
@@ -188,8 +199,14 @@ struct sh_data sh_join_words(
 	struct sh *s, const struct sh_words *w, size_t from, size_t to, char sep);
 const struct sh_var *sh_var_get(const struct sh *s, const char *name, size_t n);
 int sh_var_set(struct sh *s, const char *name, size_t n, struct sh_data v);
+int sh_var_refer(struct sh *s, const char *name, size_t n, const char *to);
+/* As sh_var_set, until the function ends. */
+int sh_var_local(struct sh *s, const char *name, size_t n, struct sh_data v);
+/* A scope ends: variables are what they were when `mark` was s->undo_n. */
+void sh_undo(struct sh *s, size_t mark, bool locals);
 struct sh_file *sh_file_get(struct sh *s, const char *path, bool make);
 struct sh_func *sh_func_get(struct sh *s, const char *name);
+void sh_func_unset(struct sh *s, const char *name);
 int sh_func_set(struct sh *s, const char *name, const char *body, size_t n, bool alias);
 const char *sh_path(struct sh *s, const char *path); /* absolute where the place is known */
 
@@ -242,8 +259,10 @@ struct sh_inner {
 	unsigned how;
 	struct sh_words params;
 	bool has_params, has_in;
+	const struct sh_word *zero; /* what $0 is; NULL: nobody said */
 	struct sh_data in;
-	struct sh_data bias; /* where the text came from */
+	struct sh_data bias;  /* where the text came from */
+	struct sh_func *func; /* the alias that it is */
 };
 #define SH_INNER_MAX 32
 struct sh_inners {
@@ -259,14 +278,25 @@ int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in);
 int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* told.c: the same for variables, orders and lists of programs; sh_find_inner calls it. */
 int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in);
+/* The variables alone, for a line that only sets them. */
+void sh_told_variables(struct sh *s, const struct sh_command *c, struct sh_inners *in);
+/* handed.c: command lines behind options and orders; sh_told calls it. */
+int sh_handed(struct sh *s, const struct sh_command *c, struct sh_inners *in);
+/* sed.c: what a script of sed runs and writes. */
+int sh_sed(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* later.c: what it writes where others will run it; its output is known by now. */
 void sh_later(struct sh *s, const struct sh_command *c, struct sh_inners *in);
-/* The strings that a source text in some language hands to a shell. */
+/* strings.c: the strings that a source text in some language hands to a shell. */
 int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in);
+int sh_add_string(struct sh *s, struct sh_inners *in, const char *p); /* the one that starts at p */
 bool sh_is_shell(const char *word);
+/* unwrap.c: where the words begin that ssh hands to the other machine. */
+size_t sh_ssh_words(const struct sh_command *c);
 /* The program's language when its text is given in words or input; BAWN_LANG_COUNT: some other
  * interpreter; BAWN_LANG_AUTO: none. */
 enum bawn_lang sh_interpreter(const char *prog);
+/* expand.c: a name that means something in every shell, set where it may not come to pass. */
+bool sh_keeps_meaning(const struct sh *s, const char *name, size_t n);
 
 /* model.c: what it reads, prints and writes. */
 int sh_model(struct sh *s, struct sh_command *c);

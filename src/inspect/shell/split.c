@@ -81,17 +81,18 @@ bool sh_glob_match(const char *pat, const char *text)
 }
 
 /* The first group in braces that has a comma or a range: its ends, else false. */
-static bool find_group(const char *t, size_t *open, size_t *close)
+static bool find_group(struct sh *s, const char *t, size_t *open, size_t *close)
 {
-	size_t n = strlen(t);
+	const char *last = strrchr(t, MARK_CLOSE);
+	size_t n = last ? (size_t)(last - t) + 1 : 0;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t depth = 0;
+		size_t depth = 0, k = i;
 		bool comma = false, dots = false;
 
 		if (t[i] != MARK_OPEN)
 			continue;
-		for (size_t k = i; k < n; k++) {
+		for (; k < n; k++) {
 			if (t[k] == MARK_OPEN)
 				depth++;
 			comma = comma || (t[k] == MARK_COMMA && depth == 1);
@@ -104,6 +105,9 @@ static bool find_group(const char *t, size_t *open, size_t *close)
 				return true;
 			break;
 		}
+		/* braces in braces are read again for each of them */
+		if (!bawn_scan_spend(s->scan, k - i))
+			return false;
 	}
 	return false;
 }
@@ -217,7 +221,7 @@ static int expand(struct sh *s, const char *text, struct bawn_strlist *done)
 			return 0;
 		if (work.n >= BRACE_MAX && groups > 3)
 			s->deep = true;
-		if (work.n < BRACE_MAX && find_group(t, &open, &close)) {
+		if (work.n < BRACE_MAX && find_group(s, t, &open, &close)) {
 			r = open_group(s, &work, i, open, close);
 			if (r < 0)
 				return r;

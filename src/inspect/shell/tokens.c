@@ -8,6 +8,8 @@
 
 #include "inspect/shell/read.h"
 
+#define FD_NAMED 10 /* as the shell would choose */
+
 static bool blank(char c)
 {
 	return c == ' ' || c == '\t';
@@ -316,6 +318,10 @@ static int end_redirect(struct sh *s, struct sh_reader *r, const struct sh_word 
 static int keyword(struct sh *s, struct sh_reader *r, const char *t, bool *hit)
 {
 	*hit = true;
+	if (r->timed && sh_is(t, "|-p|--|"))
+		return 0;
+	r->timed = !strcmp(t, "time");
+	r->coproc = !strcmp(t, "coproc");
 	if (sh_is(t, "|then|else|elif|!|time|coproc|"))
 		return 0;
 	if (sh_is(t, "|if|"))
@@ -395,6 +401,26 @@ static int add_arg(struct sh *s, struct sh_reader *r, const struct sh_word *w)
 	return rc;
 }
 
+/* coproc NAME { …: the word that has just ended is a name if a compound command follows. */
+static bool names_coproc(struct sh_reader *r)
+{
+	static const char *const begins[] = {
+		"{ ", "{\n", "(", "while ", "until ", "for ", "if ", "case ", "[[ "};
+	bool was = r->coproc;
+	size_t i = r->i;
+
+	r->coproc = false;
+	while (was && i < r->n && blank(r->t[i]))
+		i++;
+	for (size_t k = 0; was && k < sizeof(begins) / sizeof(begins[0]); k++) {
+		size_t n = strlen(begins[k]);
+
+		if (i + n <= r->n && !memcmp(r->t + i, begins[k], n))
+			return true;
+	}
+	return false;
+}
+
 static int word_to_args(struct sh *s, struct sh_reader *r, const struct sh_word *w)
 {
 	bool hit = false;
@@ -404,6 +430,8 @@ static int word_to_args(struct sh *s, struct sh_reader *r, const struct sh_word 
 		r->test = strcmp(w->text, "]]") != 0;
 		return 0;
 	}
+	if (names_coproc(r))
+		return 0;
 	if (!w->quoted && (!r->cmd || r->block_cmd || (!r->cmd->args.n && !r->cmd->assigns.n))) {
 		if (r->block_cmd && sh_is(w->text, "|then|do|else|fi|done|esac|\x04|")) {
 			ended = sh_command_end(s, r, false);
@@ -453,7 +481,9 @@ static int give_word(struct sh *s, struct sh_reader *r, const struct sh_word *w)
 		r->function = w->text;
 		return 0;
 	case SH_TO_ARRAY:
-		d = sh_text(w->text);
+		/* [0]=a [1]=b */
+		d = sh_text(w->text[0] == '[' && strstr(w->text, "]=") ? strstr(w->text, "]=") + 2
+								       : w->text);
 		d.known = w->known;
 		d.taint = w->taint;
 		if (r->items.len)
@@ -492,6 +522,13 @@ int sh_word_end(struct sh *s, struct sh_reader *r)
 	r->word = false;
 	if ((c == '<' || c == '>') && is_number(r) && r->target == SH_TO_ARGS) {
 		r->redir_fd = r->w[0] - '0';
+		return 0;
+	}
+	/* {fd}> FILE: the shell puts a number into fd */
+	if ((c == '<' || c == '>') && r->wn > 2 && r->w[0] == MARK_OPEN &&
+		r->w[r->wn - 1] == MARK_CLOSE && r->target == SH_TO_ARGS &&
+		!memchr(r->w, MARK_COMMA, r->wn)) {
+		r->redir_fd = FD_NAMED;
 		return 0;
 	}
 	w.text = bawn_arena_strndup(s->a, r->wn ? r->w : "", r->wn);

@@ -6,7 +6,33 @@
  */
 #include <string.h>
 
+#include "base/buf.h"
 #include "inspect/shell/model.h"
+
+/* Prompts are read as between double quotes: $( ) in them runs. */
+static const char *prompt(struct sh *s, const char *text)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+
+	if (!strstr(text, "$(") && !strchr(text, '`'))
+		return NULL;
+	bawn_buf_puts(&b, ": \"");
+	for (; *text; text++) {
+		if (*text == '"')
+			bawn_buf_puts(&b, "\\");
+		bawn_buf_add(&b, text, 1);
+	}
+	bawn_buf_puts(&b, "\"");
+	return b.failed ? NULL : bawn_arena_strndup(s->a, b.data, b.len);
+}
+
+/* A file that a shell reads before it does anything else. */
+static const char *read_first(struct sh *s, const char *path)
+{
+	const struct sh_file *f = sh_file_get(s, path, false);
+
+	return f && f->data.known ? f->data.text : NULL;
+}
 
 /* NAME=VALUE where programs run what the value says. */
 static const char *command_of(struct sh *s, const char *word)
@@ -14,19 +40,27 @@ static const char *command_of(struct sh *s, const char *word)
 	const char *eq = strchr(word, '=');
 	const char *name = eq ? bawn_arena_strndup(s->a, word, (size_t)(eq - word)) : NULL;
 
+	if (name && sh_is(name, "|PS0|PS1|PS2|PS4|"))
+		return prompt(s, eq + 1);
+	if (name && sh_is(name, "|ENV|BASH_ENV|"))
+		return read_first(s, eq + 1);
 	return name && sh_is(name, "|PAGER|GIT_PAGER|MANPAGER|SYSTEMD_PAGER|EDITOR|VISUAL|BROWSER|"
 				   "GIT_EDITOR|GIT_SEQUENCE_EDITOR|GIT_SSH|GIT_SSH_COMMAND|"
 				   "GIT_ASKPASS|SSH_ASKPASS|SUDO_ASKPASS|GIT_EXTERNAL_DIFF|"
-				   "GIT_PROXY_COMMAND|RSYNC_RSH|LESSOPEN|LESSCLOSE|CVS_RSH|")
+				   "GIT_PROXY_COMMAND|RSYNC_RSH|LESSOPEN|LESSCLOSE|CVS_RSH|"
+				   "PROMPT_COMMAND|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER|"
+				   "CMAKE_C_COMPILER_LAUNCHER|CMAKE_CXX_COMPILER_LAUNCHER|")
 		       ? eq + 1 + (eq[1] == '|')
 		       : NULL;
 }
 
-static void variables(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+void sh_told_variables(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
 	for (size_t i = 0; i < c->assigns.n; i++)
 		(void)sh_inner_put(s, in, command_of(s, c->assigns.v[i].text), 0);
-	for (size_t i = 1; sh_is(c->args.v[0].text, "|export|declare|") && i < c->args.n; i++)
+	for (size_t i = 1; c->args.n && sh_is(c->args.v[0].text, "|export|declare|typeset|env|") &&
+			   i < c->args.n;
+		i++)
 		(void)sh_inner_put(s, in, command_of(s, c->args.v[i].text), 0);
 }
 
@@ -37,11 +71,24 @@ static const struct {
 	{"|tclsh|wish|expect|", "exec "},
 	{"|expect|", "spawn "},
 	{"|expect|", "system "},
-	{"|gdb|", "shell "},
-	{"|gdb|ed|ex|vi|vim|", "!"},
+	{"|gdb|lldb|", "shell "},
+	{"|lldb|", "platform shell "},
+	{"|gdb|ed|ex|vi|vim|ftp|lftp|sftp|ipython|ipython3|mutt|", "!"},
 	{"|less|more|", "+!"},
 	{"|make|gmake|", "SHELL="},
 };
+
+/* The rest of the line; what Tcl has between braces, shells have between quotes. */
+static const char *order_text(struct sh *s, const char *programs, const char *p)
+{
+	char *t = bawn_arena_strndup(s->a, p, strcspn(p, "\n;"));
+
+	for (char *c = t; c && *c && strstr(programs, "expect") && !strchr(t, '\''); c++) {
+		if (*c == '{' || *c == '}')
+			*c = '"';
+	}
+	return t;
+}
 
 static void order_lines(
 	struct sh *s, const struct sh_command *c, struct sh_inners *in, const char *text)
@@ -59,8 +106,8 @@ static void order_lines(
 
 			if (sh_is(c->args.v[0].text, orders[i].program) &&
 				!strncmp(p, orders[i].order, k))
-				(void)sh_inner_put(s, in,
-					bawn_arena_strndup(s->a, p + k, strcspn(p + k, "\n;")), 0);
+				(void)sh_inner_put(
+					s, in, order_text(s, orders[i].program, p + k), 0);
 		}
 		n = strcspn(p, "\n;");
 		p = p[n] ? p + n + 1 : NULL;
@@ -106,8 +153,18 @@ static int listed(struct sh *s, const struct sh_command *c, struct sh_inners *in
 			return sh_no_memory(s);
 		*x = c->args.v[i];
 	}
-	if (list && w.n && !bare)
-		(void)sh_inner_put(s, in, sh_quote_words(s, &w, 0), 0);
+	if (list && w.n && !bare) {
+		(void)sh_inner_put(s, in,
+			strpbrk(w.v[0].text, " \t") ? sh_join_words(s, &w, 0, w.n, ' ').text
+						    : sh_quote_words(s, &w, 0),
+			0);
+	}
+	/* … | parallel: the lines are what runs */
+	if (!list && !w.n) {
+		if (c->in.known && c->in.len)
+			(void)sh_inner_put(s, in, c->in.text, 0);
+		return sh_vet_execution(s, c, &c->in);
+	}
 	return 0;
 }
 
@@ -126,17 +183,40 @@ static void typed(struct sh *s, const struct sh_command *c, struct sh_inners *in
 	}
 }
 
-/* … | ssh HOST bash, … | xargs bash -c: the input is what runs. */
+/* ssh HOST, ssh HOST bash, ssh HOST 'sudo bash -s': a shell there that reads its input. */
+static bool remote_shell(struct sh *s, const struct sh_command *c, size_t words)
+{
+	const char *last = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "";
+	const char *before = c->args.n > 2 ? c->args.v[c->args.n - 2].text : "";
+	const char *sp;
+
+	if (!words)
+		return true;
+	sp = strchr(last, ' ');
+	if (words == 1 && sp) {
+		before = bawn_arena_strndup(s->a, last, (size_t)(sp - last));
+		last = strrchr(last, ' ') + 1;
+	}
+	return sh_is_shell(last) ||
+	       (before && sh_is(before, "|sudo|doas|") && sh_is(last, "|-s|-i|")) ||
+	       (before && (sh_is_shell(before) || sh_is(before, "|sudo|doas|")) &&
+		       sh_is(last, "|-s|-|-e|-es|-se|-xs|--|"));
+}
+
+/* … | ssh HOST bash, … | xargs bash -c: the input is what runs. `in` has what ssh was given. */
 static int fed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
 	const char *last = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "";
 	const char *before = c->args.n > 2 ? c->args.v[c->args.n - 2].text : "";
 	bool remote = strcmp(c->args.v[0].text, "xargs") != 0;
+	size_t words = 0;
 	int rc;
 
 	if (!(c->how & SH_STDIN))
 		return 0;
-	if (remote ? !sh_is_shell(last) && !(sh_is_shell(before) && sh_is(last, "|-s|-|-e|"))
+	for (size_t i = sh_ssh_words(c); i < c->args.n; i++)
+		words++;
+	if (remote ? !remote_shell(s, c, words) || sh_has(c, "|-N|-W|-L|-R|-D|-f|-n|-O|")
 		   : !(sh_is_shell(before) && !strcmp(last, "-c")))
 		return 0;
 	rc = sh_vet_execution(s, c, &c->in);
@@ -145,24 +225,73 @@ static int fed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 	return rc;
 }
 
+/* bind -x '"\C-a": cmd' */
+static const char *key_command(const char *t)
+{
+	const char *colon = strstr(t, "\":");
+
+	return colon ? colon + 2 : NULL;
+}
+
+/* An index is arithmetic, and $( ) in it runs although it was quoted: test -v 'a[$(cmd)]'. */
+static void indices(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	if (!sh_is(c->args.v[0].text, "|test|[|let|unset|printf|read|declare|typeset|local|wait|"))
+		return;
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+
+		if (c->args.v[i].known && (strstr(t, "[$(") || strstr(t, "[`")))
+			(void)sh_inner_put(s, in, prompt(s, t), 0);
+	}
+}
+
+/* … | docker exec -i BOX sh */
+static int fed_inside(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	const char *last = c->args.v[c->args.n - 1].text;
+	const char *before = c->args.v[c->args.n - 2].text;
+	int rc;
+
+	if (!(c->how & SH_STDIN) ||
+		(!sh_is_shell(last) && !(sh_is_shell(before) && sh_is(last, "|-s|-|"))))
+		return 0;
+	rc = sh_vet_execution(s, c, &c->in);
+	if (rc == 0 && c->in.known && c->in.len)
+		(void)sh_inner_put(s, in, c->in.text, SH_REMOTE);
+	return rc;
+}
+
 int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
 	const char *p = c->args.n ? c->args.v[0].text : "";
+	int rc;
 
 	if (!*p)
 		return 0;
-	variables(s, c, in);
-	if (sh_is(p, "|tclsh|wish|expect|gdb|ed|ex|less|more|make|gmake|")) {
+	sh_told_variables(s, c, in);
+	if (sh_is(p, "|tclsh|wish|expect|gdb|lldb|ed|ex|less|more|make|gmake|ftp|lftp|sftp|ipython|"
+		     "ipython3|mutt|")) {
 		for (size_t i = 1; i < c->args.n; i++)
 			order_lines(s, c, in, c->args.v[i].text);
 		if (c->in.known && c->in.len && !sh_is(p, "|less|more|make|gmake|"))
 			order_lines(s, c, in, c->in.text);
 	}
+	indices(s, c, in);
+	if (!strcmp(p, "bind") && c->args.n > 2 && !strcmp(c->args.v[1].text, "-x"))
+		(void)sh_inner_put(s, in, key_command(c->args.v[2].text), 0);
 	if (sh_is(p, "|screen|tmux|"))
 		typed(s, c, in);
 	if (sh_is(p, "|flock|man|"))
 		return wrapped(s, c, in);
 	if (!strcmp(p, "parallel"))
 		return listed(s, c, in);
-	return sh_is(p, "|ssh|xargs|") ? fed(s, c, in) : 0;
+	if (sh_is(p, "|ssh|xargs|"))
+		return fed(s, c, in);
+	if (sh_is(p, "|docker|podman|kubectl|oc|nerdctl|lxc|") && sh_has(c, "|exec|run|")) {
+		rc = fed_inside(s, c, in);
+		if (rc < 0)
+			return rc;
+	}
+	return sh_handed(s, c, in);
 }

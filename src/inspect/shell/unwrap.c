@@ -6,7 +6,8 @@
  */
 #include <string.h>
 
-#include "inspect/shell/shell.h"
+#include "base/buf.h"
+#include "inspect/shell/read.h"
 
 struct wrapper {
 	const char *name;
@@ -45,7 +46,10 @@ static const struct wrapper wrappers[] = {
 	{"time", "fo", "|--format|--output|", 0, 0, false},
 	{"gtime", "fo", "|--format|--output|", 0, 0, false},
 	{"multitime", "n", "", 0, 0, false},
-	{"setarch", "", "", 1, 0, false},
+	{"setarch", "", "", 0, 0, false},
+	{"x86_64", "", "", 0, 0, false},
+	{"i386", "", "", 0, 0, false},
+	{"aarch64", "", "", 0, 0, false},
 	{"linux32", "", "", 0, 0, false},
 	{"linux64", "", "", 0, 0, false},
 	{"torsocks", "", "", 0, 0, false},
@@ -68,12 +72,10 @@ static const struct wrapper wrappers[] = {
 	{"faketime", "f", "", 1, 0, false},
 	{"winpty", "", "", 0, 0, false},
 	{"daemonize", "acepluv", "", 0, 0, false},
-	{"sem", "j", "", 0, 0, false},
 	{"screen", "cehpsStT", "", 0, 0, false},
 	{"gosu", "", "", 1, 0, false},
 	{"su-exec", "", "", 1, 0, false},
 	{"grc", "", "", 0, 0, false},
-	{"entr", "", "", 0, 0, false},
 };
 
 static const struct wrapper *wrapper_of(const char *name)
@@ -146,6 +148,9 @@ static size_t own_words(const struct wrapper *w, const struct sh_command *c)
 			i++;
 			break;
 		}
+		/* env - is env -i */
+		if (!strcmp(t, "-") && !strcmp(w->name, "env"))
+			continue;
 		if (t[0] == '-' && t[1] == '-') {
 			const char *list = w->longs;
 
@@ -182,6 +187,23 @@ static const char *env_split(struct sh *s, const struct sh_command *c)
 	return NULL;
 }
 
+/* Further options of a shell between -c and its script: bash -c -x -- SCRIPT. */
+static size_t past_flags(const struct sh_command *c, size_t i)
+{
+	if (!sh_is_shell(c->args.v[0].text))
+		return i;
+	while (i + 1 < c->args.n) {
+		const char *t = c->args.v[i].text;
+
+		if (!strcmp(t, "--"))
+			return i + 1;
+		if ((t[0] != '-' && t[0] != '+') || !t[1] || strpbrk(t, " \t\n"))
+			break;
+		i += 1 + (size_t)(t[1] != '-' && strchr(t, 'o'));
+	}
+	return i < c->args.n ? i : c->args.n - 1;
+}
+
 /* The word behind option `-c` (also clustered: -lc), or NULL. */
 static const struct sh_word *script_word(const struct sh_command *c, size_t *at)
 {
@@ -189,8 +211,8 @@ static const struct sh_word *script_word(const struct sh_command *c, size_t *at)
 		const char *t = c->args.v[i].text;
 
 		if (t[0] == '-' && t[1] != '-' && strchr(t, 'c') && i + 1 < c->args.n) {
-			*at = i + 1;
-			return &c->args.v[i + 1];
+			*at = past_flags(c, i + 1);
+			return &c->args.v[*at];
 		}
 		if (!strncmp(t, "--command=", 10)) {
 			*at = i;
@@ -218,6 +240,26 @@ static struct sh_data word_data(const struct sh_word *w, const char *text)
 	return d;
 }
 
+/* CMD=… sh -c 'eval "$CMD"': what stands before it is known inside. Names that mean something
+ * outside keep what they mean. */
+static int pass_variables(struct sh *s, const struct sh_command *c)
+{
+	for (size_t i = 0; i < c->assigns.n; i++) {
+		const struct sh_word *w = &c->assigns.v[i];
+		size_t n = strcspn(w->text, "=");
+		const char *name = bawn_arena_strndup(s->a, w->text, n);
+
+		if (!name)
+			return sh_no_memory(s);
+		if (!w->text[n] || sh_var_get(s, name, n) || strchr(name, '+') ||
+			sh_is(name, "|HOME|PATH|SHELL|BASH|PWD|OSTYPE|TMPDIR|UID|IFS|"))
+			continue;
+		if (sh_var_set(s, name, n, word_data(w, w->text + n + 1)) < 0)
+			return sh_no_memory(s);
+	}
+	return 0;
+}
+
 static int shell_script(struct sh *s, struct sh_command *c, struct sh_inners *in,
 	const struct sh_word *w, size_t at)
 {
@@ -226,6 +268,8 @@ static int shell_script(struct sh *s, struct sh_command *c, struct sh_inners *in
 	struct sh_inner *x;
 	int rc = sh_vet_execution(s, c, &d);
 
+	if (rc == 0)
+		rc = pass_variables(s, c);
 	if (rc < 0)
 		return rc;
 	/* bash -c {echo,…}: written for a program that splits its words in another way */
@@ -237,9 +281,24 @@ static int shell_script(struct sh *s, struct sh_command *c, struct sh_inners *in
 	x->bias = (struct sh_data){.taint = d.taint, .from = d.from, .url = d.url};
 	/* $0 is the first word behind the script */
 	x->has_params = true;
+	x->zero = at + 1 < c->args.n ? &c->args.v[at + 1] : NULL;
 	x->params = (struct sh_words){
 		.v = c->args.v + at + 2, .n = c->args.n > at + 2 ? c->args.n - at - 2 : 0};
 	return 0;
+}
+
+/* bash /dev/fd/3 3<<< TEXT */
+static const struct sh_data *here_body(const struct sh_command *c, const char *path)
+{
+	int fd = -1;
+
+	if (!strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/proc/self/fd/", 14))
+		fd = sh_base(path)[0] - '0';
+	for (size_t i = 0; i < c->redirs.n; i++) {
+		if (c->redirs.v[i].kind == SH_HERE && c->redirs.v[i].fd == fd)
+			return &c->redirs.v[i].body;
+	}
+	return NULL;
 }
 
 /* bash FILE, bash < FILE, … | bash: the program is bytes that may be known. */
@@ -260,7 +319,9 @@ static int shell_input(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		}
 		i++;
 	}
-	if (i < c->args.n && strcmp(c->args.v[i].text, "/dev/stdin") != 0) {
+	if (i < c->args.n && here_body(c, c->args.v[i].text)) {
+		d = *here_body(c, c->args.v[i].text);
+	} else if (i < c->args.n && strcmp(c->args.v[i].text, "/dev/stdin") != 0) {
 		f = sh_file_get(s, c->args.v[i].text, false);
 		d = f ? f->data : word_data(&c->args.v[i], "");
 		/* read first, as everybody should */
@@ -347,9 +408,63 @@ static size_t past_options(const struct sh_command *c, size_t i, const char *let
 	return i;
 }
 
-/* docker exec … CONTAINER CMD, docker run … IMAGE CMD, kubectl exec POD -- CMD */
-static int container(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+size_t sh_ssh_words(const struct sh_command *c)
 {
+	bool again = !strcmp(c->args.v[0].text, "autossh"); /* -M PORT */
+	size_t i = past_options(c, 1, again ? "BbcDEeFIiJLlMmOopQRSWw" : "BbcDEeFIiJLlmOopQRSWw");
+
+	return past_options(c, i + 1, "oip");
+}
+
+/* Every `from` that is a whole path or the beginning of one, as `to`. */
+static const char *moved(struct sh *s, const char *t, const char *from, const char *to)
+{
+	_cleanup_buf_ struct bawn_buf b = {0};
+	size_t n = strlen(from);
+	char last = 0;
+
+	for (; *t; t++) {
+		if (!strncmp(t, from, n) && !strchr("/.~", last) && !sh_name_char(last, false) &&
+			!sh_name_char(t[n], false)) {
+			bawn_buf_puts(&b, strcmp(to, "/") != 0 || t[n] != '/' ? to : "");
+			t += n - 1;
+		} else {
+			bawn_buf_add(&b, t, 1);
+		}
+		last = *t;
+	}
+	return b.failed ? NULL : bawn_arena_strndup(s->a, b.data ? b.data : "", b.len);
+}
+
+/* docker run -v ~:/h IMAGE rm -rf /h: what is done there is done here. */
+static void outside(struct sh *s, const struct sh_command *c, size_t image, struct sh_inners *in)
+{
+	for (size_t k = 1; in->n && k + 1 < image; k++) {
+		const char *t = c->args.v[k + 1].text, *colon = strchr(t, ':');
+		const char *host, *dir, *x;
+		enum sh_place p;
+
+		if (!sh_is(c->args.v[k].text, "|-v|--volume|") || !colon || colon[1] != '/')
+			continue;
+		host = bawn_arena_strndup(s->a, t, (size_t)(colon - t));
+		dir = bawn_arena_strndup(s->a, colon + 1, strcspn(colon + 1, ":"));
+		p = host ? sh_place(s, host) : SH_HERE_DIR;
+		if (!dir || strlen(dir) < 2 ||
+			(p != SH_ROOT_DIR && p != SH_HOME_DIR && p != SH_SYSTEM_DIR))
+			continue;
+		x = moved(s, in->v[in->n - 1].text, dir, host);
+		if (x && strcmp(x, in->v[in->n - 1].text) != 0) {
+			in->v[in->n - 1].text = x;
+			in->v[in->n - 1].len = strlen(x);
+			in->v[in->n - 1].how &= ~SH_REMOTE;
+		}
+	}
+}
+
+/* docker exec … CONTAINER CMD, docker run … IMAGE CMD, kubectl exec POD -- CMD */
+static int container(struct sh *s, struct sh_command *c, struct sh_inners *in)
+{
+	const char *entry = NULL;
 	size_t i = 1;
 
 	for (size_t k = 1; k < c->args.n; k++) {
@@ -367,10 +482,27 @@ static int container(struct sh *s, const struct sh_command *c, struct sh_inners 
 			     "--network|--net|--entrypoint|--publish|--mount|--hostname|--env-file|"
 			     "--memory|-m|--cpus|--platform|--gpus|--add-host|--label|--restart|"
 			     "--namespace|--container|--context|--image|--device|--cap-add|--pid|"
-			     "--security-opt|--shm-size|--ulimit|--tmpfs|--link|--dns|--ip|"))
+			     "--security-opt|--shm-size|--ulimit|--tmpfs|--link|--dns|--ip|")) {
+			if (!strcmp(t, "--entrypoint") && i + 1 < c->args.n)
+				entry = c->args.v[i + 1].text;
 			i++;
+		} else if (!strncmp(t, "--entrypoint=", 13)) {
+			entry = t + 13;
+		}
 	}
-	return quoted_inner(s, c, in, i + 1, SH_REMOTE);
+	if (!strcmp(c->args.v[0].text, "adb"))
+		return joined_inner(s, c, in, i, SH_REMOTE);
+	if (i >= c->args.n)
+		return 0;
+	/* --entrypoint sh IMAGE -c … */
+	if (entry)
+		(void)sh_inner_put(s, in,
+			bawn_arena_printf(s->a, "%s %s", entry, sh_quote_words(s, &c->args, i + 1)),
+			SH_REMOTE);
+	else
+		(void)quoted_inner(s, c, in, i + 1, SH_REMOTE);
+	outside(s, c, i, in);
+	return 0;
 }
 
 /* docker -H … run: what stands before the order is taken away, but for another machine's name. */
@@ -417,11 +549,24 @@ static const char *filled(struct sh *s, const struct sh_command *c, size_t optio
 static int xargs(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	size_t i = past_options(c, 1, "IniPdLEsa");
-	const char *t = i < c->args.n ? sh_quote_words(s, &c->args, i) : NULL;
+	/* parallel gives its words to a shell */
+	bool line = i < c->args.n && !strcmp(c->args.v[0].text, "parallel") &&
+		    strpbrk(c->args.v[i].text, " \t");
+	const char *t = line            ? sh_join_words(s, &c->args, i, c->args.n, ' ').text
+			: i < c->args.n ? sh_quote_words(s, &c->args, i)
+					: NULL;
 	struct sh_inner *x;
 
 	if (!t)
 		return 0;
+	for (size_t k = 1; k + 1 < i; k++) {
+		const struct sh_file *f = !strcmp(c->args.v[k].text, "-a")
+						  ? sh_file_get(s, c->args.v[k + 1].text, false)
+						  : NULL;
+
+		if (f)
+			c->in = f->data;
+	}
 	if (c->in.known && c->in.len && c->in.len < 4096)
 		t = filled(s, c, i, t);
 	if (!t)
@@ -475,15 +620,16 @@ static int special(struct sh *s, struct sh_command *c, struct sh_inners *in, boo
 		return shell(s, c, in);
 	if (sh_is(p, "|su|runuser|machinectl|"))
 		return other_shell(s, c, in, SH_ROOT);
+	if (!strcmp(p, "sg") && c->args.n > 2 && strcmp(c->args.v[2].text, "-c") != 0)
+		return joined_inner(s, c, in, 2, 0);
 	if (sh_is(p, "|script|flock|sg|expect|capsh|nix-shell|poetry|vagrant|wsl|"))
 		return other_shell(s, c, in, 0);
-	if (sh_is(p, "|ssh|autossh|mosh|sshpass|rsh|"))
-		return joined_inner(s, c, in,
-			past_options(c,
-				past_options(c, 1, "bcDEeFIiJLlmOopQRSWw") +
-					(strcmp(p, "sshpass") != 0),
-				"oip"),
-			strcmp(p, "sshpass") != 0 ? SH_REMOTE : 0);
+	if (sh_is(p, "|ssh|autossh|rsh|plink|dbclient|"))
+		return joined_inner(s, c, in, sh_ssh_words(c), SH_REMOTE);
+	if (!strcmp(p, "mosh"))
+		return quoted_inner(s, c, in, sh_ssh_words(c), SH_REMOTE);
+	if (!strcmp(p, "sshpass"))
+		return quoted_inner(s, c, in, past_options(c, 1, "pfdP"), 0);
 	if (sh_is(p, "|pssh|parallel-ssh|pdsh|clush|dsh|mussh|"))
 		return joined_inner(s, c, in, past_options(c, 1, "hHlpoetOxwuRgf"), SH_REMOTE);
 	if (!strcmp(p, "tmux"))
@@ -511,6 +657,43 @@ static bool moves_files(const char *t)
 	       !strncmp(t, "--cat=", 6);
 }
 
+static bool sends_order(const struct sh_command *c)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		if (!strcmp(c->args.v[i].text, "-X"))
+			return true;
+	}
+	return false;
+}
+
+/* It has a wrapper's name but does something else here. */
+static bool not_wrapping(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text, *first = c->args.n > 1 ? c->args.v[1].text : "";
+
+	/* command -v NAME; files in and out of firejail's boxes; an order to a screen that is there
+	 * (told.c) */
+	return (!strcmp(p, "command") && sh_is(first, "|-v|-V|-pv|")) ||
+	       (!strcmp(p, "firejail") && moves_files(first)) ||
+	       (!strcmp(p, "screen") && sends_order(c));
+}
+
+/* env A=b sh -c …: as if it stood before the command. */
+static int keep_assigns(struct sh *s, struct sh_command *c, size_t own)
+{
+	for (size_t i = 1; i < own && i < c->args.n; i++) {
+		struct sh_word *w;
+
+		if (!is_assign(c->args.v[i].text))
+			continue;
+		w = bawn_grow(s->a, &c->assigns.v, &c->assigns.n, &c->assigns.cap);
+		if (!w)
+			return sh_no_memory(s);
+		*w = c->args.v[i];
+	}
+	return 0;
+}
+
 int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
 	for (unsigned turn = 0; turn < 32; turn++) {
@@ -529,17 +712,15 @@ int sh_unwrap(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		}
 		if (!w)
 			return c->args.n ? special(s, c, in, &hit) : 0;
-		if (!strcmp(p, "command") && c->args.n > 1 &&
-			sh_is(c->args.v[1].text, "|-v|-V|-pv|"))
-			return 0;
-		/* files in and out of its boxes */
-		if (!strcmp(p, "firejail") && c->args.n > 1 && moves_files(c->args.v[1].text))
+		if (not_wrapping(c))
 			return 0;
 		/* alone it is itself: sudo -s, env, nohup */
 		if (own_words(w, c) >= c->args.n)
 			return 0;
 		c->how |= w->how;
 		rc = sh_vet_words(s, c, own_words(w, c));
+		if (rc == 0 && w->assigns)
+			rc = keep_assigns(s, c, own_words(w, c));
 		if (rc < 0)
 			return rc;
 		drop(c, own_words(w, c));

@@ -3,6 +3,7 @@
 #include "policy/read/suggest.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define WORD_MAX 64
 
@@ -43,6 +44,8 @@ void bawn_suggest_offer(struct bawn_suggest *s, const char *name, size_t len)
 	/* the whole key of a section's last word: not near, but right */
 	if (len > n && name[len - n - 1] == '.' && !strncmp(name + len - n, s->word, n))
 		d = 0;
+	if (len == n && !strncasecmp(name, s->word, n))
+		d = least(d, 1);
 	if (d > near || (s->best_len && d >= s->distance))
 		return;
 	s->best = name;

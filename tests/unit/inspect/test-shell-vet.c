@@ -145,7 +145,9 @@ TEST(hostile_sizes)
 {
 	static const char *const pieces[] = {"a", "echo a;", "$(", "`", "\"$(", "(", "{a,b}", "${",
 		"sudo ", "eval ", "<<E ", "a=$a$a;", "if a; then ", "|cat", "'", "\"", "\\",
-		"f(){ ", "for i in 1 2 3; do ", ">x ", "[[ ", "((", "case x in a) ", "x\n"};
+		"f(){ ", "for i in 1 2 3; do ", ">x ", "[[ ", "((", "case x in a) ", "x\n", "q(} ",
+		"(a=1;", "f(){ local a=1; f; };", "declare -n a=b b=a;", "coproc a { ",
+		"sed 's[e;"};
 
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
 		fill(pieces[i]);
@@ -153,6 +155,24 @@ TEST(hostile_sizes)
 
 		if (worst(&f) < 0.3)
 			FAIL("'%s' over and over is SAFE", pieces[i]);
+	}
+}
+
+/* Brackets in brackets, each looked through again: that is paid for, and so it ends. */
+TEST(what_is_read_again_is_paid_for)
+{
+	static const char *const rows[][2] = {{"{", "}"}, {"q(} ", ""}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bawn_findings f;
+		char *half = big + sizeof(big) / 2;
+
+		fill(rows[i][0]);
+		if (*rows[i][1])
+			memset(half, *rows[i][1], sizeof(big) / 2 - 1);
+		f = vet((struct bawn_subject){.text = big}, NULL);
+		if (!find(&f, "scan.budget"))
+			FAIL("row %zu", i);
 	}
 }
 

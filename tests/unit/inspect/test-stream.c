@@ -95,6 +95,23 @@ TEST(a_token_split_anywhere_is_masked)
 	free(text);
 }
 
+/* What came byte by byte and was passed on cannot be taken back, but the rest has its mask. */
+TEST(one_flushed_byte_at_a_time)
+{
+	size_t len;
+	char *text = text_with(40, 40, &len);
+	struct result r = {.a = bawn_arena_new()};
+	struct bawn_stream *s = open_stream(BAWN_LEAK_REDACT);
+
+	for (size_t i = 0; i < len; i++)
+		ASSERT_EQ(feed(s, &r, text + i, 1, true, false), 0);
+	ASSERT_EQ(feed(s, &r, "", 0, false, true), 0);
+	ASSERT_TRUE(memmem(r.out.data, r.out.len, "[redacted:", 10) != NULL);
+	ASSERT_TRUE(!memmem(r.out.data, r.out.len, TOKEN, 12));
+	done(s, &r);
+	free(text);
+}
+
 TEST(one_byte_at_a_time)
 {
 	size_t len;

@@ -74,6 +74,8 @@ TEST(positions)
 {
 	refused("limits:\n  memroy: 1g\n",
 		"policy.yaml:2:3: unknown key 'memroy', did you mean 'memory'?");
+	refused("actions:\n  suspicious: block\n",
+		"policy.yaml:2:3: unknown key 'suspicious', did you mean 'SUSPICIOUS'?");
 	refused("sequences:\n  SEQ-01: {mode: advisory}\n",
 		"policy.yaml:2:3: unknown key 'SEQ-01', did you mean 'SEQ-001'?");
 	refused("sequences: {whatever: {mode: enforce}}\n",
