@@ -56,7 +56,7 @@ struct inject_mark {
 };
 
 /* Text is gone through by so many blocks at a time, which stay in the cache. */
-#define INJECT_BLOCKS 8
+#define INJECT_BLOCKS 16
 
 #define INJECT_SPACED_RUN 7 /* single letters in a row that may spell a word */
 
