@@ -9,7 +9,7 @@
  */
 #ifdef __SSE2__
 #define INJECT_AVX2 __attribute__((target("avx2,bmi,bmi2")))
-#define INJECT_AVX512                                                                      \
+#define INJECT_AVX512                                                                    \
 	__attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl," \
 			      "avx512vbmi,avx512vbmi2")))
 #endif

@@ -562,8 +562,7 @@ static void step(struct norm *n)
 #ifdef INJECT_AVX512
 /* copy_plain() as long as there are whole groups of 64 to be read, which is most often one. Returns
  * how many bytes were copied; *done tells that it is over. */
-INJECT_AVX512 static size_t copy64(
-	const char *in, char *out, size_t stop, size_t there, bool *done)
+INJECT_AVX512 static size_t copy64(const char *in, char *out, size_t stop, size_t there, bool *done)
 {
 	__m512i low = _mm512_loadu_si512(special), high = _mm512_loadu_si512(special + 64);
 	size_t i = 0;
