@@ -629,30 +629,42 @@ static void mixes(struct view *v)
 	}
 }
 
+static uint32_t word_feature(uint32_t hash)
+{
+	return (hash * 0x9e3779b1u) >> 17;
+}
+
 /*
  * The words themselves. They tell less of texts from elsewhere than all the above does, but what
  * the classes leave out is in them. Names, addresses and numbers are no words.
  */
 static void own_words(struct view *v)
 {
-	uint64_t seen[FEATURE_WORDS / 64] = {0};
+	INJECT_RAW uint64_t seen[FEATURE_WORDS / 64];
+	INJECT_RAW uint32_t hashes[2 * INJECT_WORDS_MAX];
 	uint32_t before = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < v->n; i++) {
 		const struct inject_word *w = &v->w[i];
 		bool plain = !(w->classes & (BIT(LEX_TARGET) | BIT(LEX_IDENT))) &&
 			     w->end - w->start < 18 &&
 			     !isdigit((unsigned char)v->t->text[w->start]);
-		uint32_t two[2] = {w->hash, before ? inject_hash_join(before, w->hash) : 0};
 
+		hashes[n] = w->hash;
+		hashes[n + 1] = before ? inject_hash_join(before, w->hash) : 0;
+		n += plain ? 2 : 0;
 		before = plain ? w->hash : 0;
-		for (unsigned k = 0; plain && k < 2; k++) {
-			uint32_t f = (two[k] * 0x9e3779b1u) >> 17;
+	}
+	/* there is room for many, of which few are looked at */
+	for (size_t i = 0; i < n; i++)
+		seen[word_feature(hashes[i]) / 64] = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t f = word_feature(hashes[i]);
 
-			if (two[k] && !(seen[f / 64] >> f % 64 & 1))
-				put(v, FEATURE_WORD + f);
-			seen[f / 64] |= BIT(f % 64);
-		}
+		if (hashes[i] && !(seen[f / 64] >> f % 64 & 1))
+			put(v, FEATURE_WORD + f);
+		seen[f / 64] |= BIT(f % 64);
 	}
 }
 

@@ -9,7 +9,7 @@
  */
 #ifdef __SSE2__
 #define INJECT_AVX2 __attribute__((target("avx2,bmi,bmi2")))
-#define INJECT_AVX512                                                                      \
+#define INJECT_AVX512                                                                    \
 	__attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl," \
 			      "avx512vbmi,avx512vbmi2")))
 #endif
@@ -56,7 +56,7 @@ struct inject_mark {
 };
 
 /* Text is gone through by so many blocks at a time, which stay in the cache. */
-#define INJECT_BLOCKS 8
+#define INJECT_BLOCKS 16
 
 #define INJECT_SPACED_RUN 7 /* single letters in a row that may spell a word */
 

@@ -560,31 +560,32 @@ static void step(struct norm *n)
 }
 
 #ifdef INJECT_AVX512
-/* copy_plain() as long as there are whole groups of 64, which is most often one. Returns how many
- * bytes were copied; *found tells that one follows that needs a look. */
-INJECT_AVX512 static size_t copy64(const char *in, char *out, size_t stop, bool *found)
+/* copy_plain() as long as there are whole groups of 64 to be read, which is most often one. Returns
+ * how many bytes were copied; *done tells that it is over. */
+INJECT_AVX512 static size_t copy64(const char *in, char *out, size_t stop, size_t there, bool *done)
 {
 	__m512i low = _mm512_loadu_si512(special), high = _mm512_loadu_si512(special + 64);
 	size_t i = 0;
 
-	for (; i + 64 <= stop; i += 64) {
+	for (; i + 64 <= there; i += 64) {
 		__m512i v = _mm512_loadu_si512(in + i);
 		uint64_t which = _mm512_movepi8_mask(v) |
 				 _mm512_test_epi8_mask(_mm512_permutex2var_epi8(low, v, high),
 					 _mm512_set1_epi8(1));
 
+		which |= stop - i < 64 ? ~(uint64_t)0 << (stop - i) : 0;
 		_mm512_storeu_si512(out + i, v);
 		if (which) {
-			*found = true;
+			*done = true;
 			return i + (size_t)__builtin_ctzll(which);
 		}
 	}
 	return i;
 }
 #else
-static size_t copy64(const char *in, char *out, size_t stop, bool *found)
+static size_t copy64(const char *in, char *out, size_t stop, size_t there, bool *done)
 {
-	(void)in, (void)out, (void)stop, (void)found;
+	(void)in, (void)out, (void)stop, (void)there, (void)done;
 	return 0;
 }
 #endif
@@ -631,11 +632,11 @@ static void copy_plain(struct norm *n)
 	const char *in = n->in + n->i;
 	char *out = n->t->text + n->o;
 	size_t i = 0, stop = n->stop - n->i;
-	bool found = false;
+	bool done = false;
 
 	if (n->machine == INJECT_HAS_AVX512)
-		i = copy64(in, out, stop, &found);
-	if (!found)
+		i = copy64(in, out, stop, n->len - n->i, &done);
+	if (!done)
 		i = copy16(in, out, i, stop);
 	for (; i < stop && !(special[(unsigned char)in[i]] & 1); i++)
 		out[i] = in[i];

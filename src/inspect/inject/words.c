@@ -317,6 +317,7 @@ static size_t first_of_runs(const struct inject_finder *f)
  */
 static void find_runs(struct inject_finder *f, const struct inject_text *t)
 {
+	struct inject_run now = f->run;
 	size_t runs = 0, i = first_of_runs(f);
 
 	i = i < f->n ? i : f->n;
@@ -324,16 +325,17 @@ static void find_runs(struct inject_finder *f, const struct inject_text *t)
 	while (i && f->m.edges[2 * i - 1] - f->m.edges[2 * i - 2] <= 2)
 		i--;
 	if (i)
-		f->run = (struct inject_run){0};
+		now = (struct inject_run){0};
 	for (; i < f->n; i++) {
-		struct inject_run before = f->run;
+		struct inject_run before = now;
 		uint32_t start = f->m.edges[2 * i];
 
-		if (!run_on(&f->run, t->text, start, f->m.edges[2 * i + 1] - start))
+		if (!run_on(&now, t->text, start, f->m.edges[2 * i + 1] - start))
 			continue;
 		f->runs[runs++] = before;
 		set_bit(&f->spaced, i, true);
 	}
+	f->run = now;
 }
 
 /* Long ones, which are few: the first n of `some`. */
