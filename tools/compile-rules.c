@@ -196,30 +196,29 @@ static void check_pcre(const struct compiler *c, const struct bawn_rule *r, size
 	pcre2_code_free(code);
 }
 
-/* Sets the width and returns the flags that hyperscan takes what it looks for with. */
+/*
+ * Sets the width and returns the flags that hyperscan takes what it looks for with. Only read, not
+ * compiled: that is done once, of all together, and tells which one is too large.
+ */
 static unsigned check_hyperscan(
 	const struct compiler *c, struct bawn_rule *r, const char *pattern, size_t line)
 {
 	unsigned flags = r->caseless ? HS_FLAG_CASELESS : 0;
-	static const hs_platform_info_t generic = {0};
 	hs_expr_info_t *info = NULL;
 	hs_compile_error_t *e = NULL;
-	hs_database_t *db = NULL;
 
-	if (hs_compile(pattern, flags, HS_MODE_BLOCK, &generic, &db, &e) != HS_SUCCESS) {
-		(void)hs_free_compile_error(e);
-		e = NULL;
-		flags |= HS_FLAG_PREFILTER;
-		if (hs_compile(pattern, flags, HS_MODE_BLOCK, &generic, &db, &e) != HS_SUCCESS)
-			die(c, line, "hyperscan refuses '%s': %s", pattern, e->message);
-	}
-	(void)hs_free_database(db);
 	r->width = BAWN_RULE_WIDTH_MAX;
-	if (!(flags & HS_FLAG_PREFILTER) &&
-		hs_expression_info(pattern, flags, &info, &e) == HS_SUCCESS &&
-		info->max_width < BAWN_RULE_WIDTH_MAX)
-		r->width = info->max_width;
+	if (hs_expression_info(pattern, flags, &info, &e) == HS_SUCCESS) {
+		if (info->max_width < BAWN_RULE_WIDTH_MAX)
+			r->width = info->max_width;
+		free(info);
+		return flags;
+	}
 	(void)hs_free_compile_error(e);
+	e = NULL;
+	flags |= HS_FLAG_PREFILTER;
+	if (hs_expression_info(pattern, flags, &info, &e) != HS_SUCCESS)
+		die(c, line, "hyperscan refuses '%s': %s", pattern, e->message);
 	free(info);
 	return flags;
 }
@@ -608,9 +607,17 @@ static size_t build_database(struct compiler *c, char **ret)
 		patterns[i] = at(c, c->scans[i]);
 		ids[i] = (unsigned)i;
 	}
-	if (hs_compile_multi(patterns, c->flags, ids, (unsigned)c->n, HS_MODE_BLOCK, &generic, &db,
-		    &e) != HS_SUCCESS)
-		die(c, 0, "hyperscan: %s", e->message);
+	while (hs_compile_multi(patterns, c->flags, ids, (unsigned)c->n, HS_MODE_BLOCK, &generic,
+		       &db, &e) != HS_SUCCESS) {
+		size_t i = e->expression < 0 ? c->n : (size_t)e->expression;
+
+		/* too large as it is: PCRE2 makes sure of what is found with less */
+		if (i >= c->n || c->flags[i] & HS_FLAG_PREFILTER)
+			die(c, i < c->n ? c->rules[i].line : 0, "hyperscan: %s", e->message);
+		c->flags[i] |= HS_FLAG_PREFILTER;
+		(void)hs_free_compile_error(e);
+		e = NULL;
+	}
 	if (hs_serialize_database(db, &bytes, &len) != HS_SUCCESS ||
 		hs_serialized_database_size(bytes, len, &size) != HS_SUCCESS)
 		die(c, 0, "the database cannot be serialised");

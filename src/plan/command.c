@@ -172,7 +172,7 @@ static int usable(const struct plan_builder *b, const char *path)
 	if (bawn_path_resolve(b->a, path, &real) < 0)
 		return -ENOENT;
 	m = plan_cover(b, real);
-	if (!m || m->kind == BAWN_MNT_SCRATCH || !is_there(b, path))
+	if (!m || m->kind == BAWN_MNT_SCRATCH || (strcmp(real, path) != 0 && !is_there(b, path)))
 		return -EXDEV;
 	if (m->kind == BAWN_MNT_HIDE || stat(real, &st) < 0 || !S_ISREG(st.st_mode))
 		return -EACCES;
