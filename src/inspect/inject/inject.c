@@ -9,6 +9,7 @@
 #include "inspect/inject/inject.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "inject-lexicon.h"
@@ -126,13 +127,52 @@ static void hit(struct inject_part *p, const struct inject_found *f)
 	for (size_t i = f->sentence; i < p->s.n && p->s.v[i].start < f->end; i++) {
 		struct inject_sentence *s = &p->s.v[i];
 
-		/* each family counts once */
-		if (!(s->hits & fam))
-			s->rules += strength(f->rule);
 		s->hits |= (uint16_t)fam;
 		s->strong |= f->rule->confidence >= STRONG;
 		set_worth(p, i);
 	}
+}
+
+/* The surest first; in which order they were found depends on how rules are looked for. */
+static int by_strength(const void *a, const void *b)
+{
+	const struct inject_found *x = *(const struct inject_found *const *)a;
+	const struct inject_found *y = *(const struct inject_found *const *)b;
+
+	if (x->rule->confidence != y->rule->confidence)
+		return x->rule->confidence > y->rule->confidence ? -1 : 1;
+	return (x->rule > y->rule) - (x->rule < y->rule);
+}
+
+static void weigh(const struct inject_part *p, const struct inject_found *f)
+{
+	unsigned fam = family(bawn_rule_str(&bawn_rules_inject, f->rule->id));
+
+	for (size_t i = f->sentence; i < p->s.n && p->s.v[i].start < f->end; i++) {
+		struct inject_sentence *s = &p->s.v[i];
+
+		if (!(s->said & fam))
+			s->rules += strength(f->rule);
+		s->said |= (uint16_t)fam;
+	}
+}
+
+/* What rules say of each sentence: of each family the surest that matched. */
+static int weigh_all(const struct run *r)
+{
+	const struct inject_found **v;
+
+	if (!r->n_found)
+		return 0;
+	v = bawn_new(bawn_scan_arena(r->scan), const struct inject_found *, r->n_found);
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n_found; i++)
+		v[i] = &r->found[i];
+	qsort(v, r->n_found, sizeof(*v), by_strength);
+	for (size_t i = 0; i < r->n_found; i++)
+		weigh(&r->parts[r->at], v[i]);
+	return 0;
 }
 
 static int on_match(void *data, const struct bawn_match *m)
@@ -432,6 +472,8 @@ static int part(struct run *r)
 	r->n_found = 0;
 	gate(r);
 	e = rules(r);
+	if (!e)
+		e = weigh_all(r);
 	if (!e)
 		e = nested(r);
 	return e ? e : sentences(r);
