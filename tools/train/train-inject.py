@@ -30,14 +30,14 @@ from grammar import Grammar
 CLASS, NEAR, SHAPE, MIX = 0, 64, 128, 384
 DEEP = MIX + 2 * 864 + 2 * 64  # features from here on are pairs of meanings and words: they have only the straight way
 COUNT = DEEP + 2304 + 32768
-HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 12, 2, 14, 1024, 0.004, 1.5e-3, 0.1, (1, 2)  # units of each of the nets
-DOUBT_MOST, TALK, SAYS, SAYS_FROM, SAYS_MEANT = -6.0, 6.0, 2.5, 2.0, 0.7  # as in score.c
+HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 12, 2, 14, 1024, 0.004, 3e-4, 0.1, (1, 2)  # units of each of the nets
+DOUBT_MOST, TALK, SAYS, SAYS_FROM, SAYS_MEANT = -4.5, 6.0, 3.5, 2.0, 0.7  # as in score.c
 GATE_LOSS, GATE_STEPS = 0.011, 1500  # what is lost of the sentences that matter; steps of the fit
 HELD = -1e3  # the score of what is not scored
 REAL_AGAINST = 32.0  # how much a sentence of a real harmless text counts against one of a collection of tasks for agents …
 AGENT_AGAINST = 72.0  # … of a real file for agents: they are few …
-OWN_AGAINST = 12.0  # … of our own harmless texts: near to attacks on purpose …
-ABOUT_AGAINST = 10.0  # … and of our own texts about attacks
+OWN_AGAINST = 6.0  # … of our own harmless texts: near to attacks on purpose …
+ABOUT_AGAINST = 5.0  # … and of our own texts about attacks
 BULK = 5.0  # what all ordinary packages together weigh, and …
 OTHERS = 2.0  # … what all other harmless texts do, against all that is to be found
 IN_FILES, IN_FILE_MORE = 2, 2.0  # real files that a line of our own is put into, and how much more it counts there
@@ -67,7 +67,7 @@ SHAPE_PRIOR = {
 STEP_PRIOR = {
     "MANY": [0.2, 0.4, 0.4, 0.4, 0.4], "ABOUT": [0.0, -0.3, -0.8, -1.5], "ORDERS": [0.2, 0.0, -0.4, -0.8],
     "AGENTS": [0.2, -0.3, -0.6], "HARM": [0.8, 0.8, 0.3, 0.5, 0.3, 0.6, 0.4, 0.1, 0.2, 0.2], "HARM_KINDS": [-0.5, 0.0, 0.5, 1.0]}
-AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules", "skill-file", "cursor-rules")  # kinds of our own harmless texts that stand in files for agents
+AGENT_DOCS = ("agent-doc", "habit-rules", "config-rules", "skill-file", "cursor-rules", "agents-md-rules", "skill-file-lines", "agent-rules-legit")  # kinds of our own harmless texts that stand in files for agents
 MARGIN = 0.15  # how far above the point where the budgets are just kept texts become suspicious: other sources are other sources
 BUDGET = {"file": 0.0015, "natural": 0.0065, "agent_doc": 0.0135, "security_doc": 0.045}
 
@@ -265,7 +265,7 @@ def kind_of(d):
         return "file"
     if t.startswith("agent_doc"):
         return "agent_doc"
-    if t in ("security_doc", "natural_quoted"):
+    if t == "security_doc":
         return "security_doc"
     return "natural"
 

@@ -23,7 +23,6 @@
 #define FINDINGS_MAX  16  /* of the model, for each FINDINGS_PER bytes that were begun */
 #define FINDINGS_PER  65536
 #define REPORT_FROM   0.30
-#define HOPELESS      -0.01 /* a score that is reported is not below zero, whatever was rounded */
 
 /* Families of rules, by the word behind "inject." in their ids; a bit each in `hits`. */
 static const char families[][10] = {"override", "role", [INJECT_FAMILY_AGENT] = "agent", "tool",
@@ -328,23 +327,6 @@ static int read_sentence(struct run *r, size_t i)
 	return 0;
 }
 
-/*
- * Whether a sentence can come to be reported. Where no rule matched in reach the model alone
- * decides, and most sentences are far from anything, whatever stands next to them.
- */
-static bool hopeless(const struct run *r, size_t i, const struct inject_features *f)
-{
-	const struct inject_sentences *s = &r->parts[r->at].s;
-
-	if (r->visitor->sentence)
-		return false;
-	for (size_t k = i > INJECT_REACH ? i - INJECT_REACH : 0; k < s->n && k <= i + INJECT_REACH;
-		k++)
-		if (s->v[k].hits)
-			return false;
-	return inject_score_most(f) < HOPELESS;
-}
-
 /* Score a sentence that was read, as were those in reach. */
 static int score_sentence(struct run *r, size_t i)
 {
@@ -356,8 +338,6 @@ static int score_sentence(struct run *r, size_t i)
 	if (!bawn_scan_spend(r->scan, SENTENCE_COST))
 		return 0;
 	inject_features(&p->t, &p->s, i, k->w, k->n, p->place, &f);
-	if (hopeless(r, i, &f))
-		return 0;
 	beside(p, i);
 	inject_meanings_near(&p->s, i, &f);
 	if (!p->s.v[i].hits)

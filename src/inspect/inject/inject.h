@@ -204,8 +204,7 @@ struct inject_sentence {
 	uint16_t said; /* … whose say is in `rules` */
 	uint16_t n_upper;
 	float rules;                  /* what they add to the log-odds */
-	float score;                  /* log-odds; INJECT_UNSCORED when it is no candidate, or
-					 when it cannot come to anything */
+	float score;                  /* log-odds; INJECT_UNSCORED when it is no candidate */
 	uint8_t n_turned, n_reversed; /* words that make sense by rot13 or read backwards */
 	uint8_t n_leet;               /* … with letters for their digits */
 	bool bullet;                  /* a list item or a table row */
@@ -306,8 +305,6 @@ bool inject_cited(const struct inject_text *t, const struct inject_sentence *s, 
 #define INJECT_REACH 3 /* sentences on each side whose rules, harm and meanings count */
 /* Log-odds by the learned weights, and what they mean as a confidence. */
 double inject_score(const struct inject_features *f);
-/* The most that it can come to, whatever the sentences next to it mean. */
-double inject_score_most(const struct inject_features *f);
 /* What rules that matched in and around the sentence add to it. */
 double inject_rules_score(const struct inject_sentences *all, size_t i);
 double inject_combine(const struct inject_sentences *all, size_t i, double model, double rules);

@@ -25,6 +25,12 @@ struct region {
 	unsigned place;
 };
 
+/* What was looked for from here on: it is at `to`, or nowhere before. */
+struct sought {
+	size_t from, to;
+	bool found;
+};
+
 struct norm {
 	struct bawn_arena *a;
 	struct inject_text *t;
@@ -36,6 +42,7 @@ struct norm {
 	size_t stop;        /* the nearest end of a region */
 	size_t fence, seen; /* start of an open fence; where the last invisible character was */
 	bool fenced, any_seen;
+	struct sought comment_end, escape;
 	enum inject_machine machine;
 	int failed;
 };
@@ -173,6 +180,27 @@ static size_t find(const struct norm *n, const char *what, size_t from, size_t r
 	const char *p = memmem(n->in + from, left < reach ? left : reach, what, strlen(what));
 
 	return p ? (size_t)(p - n->in) : from + (left < reach ? left : reach);
+}
+
+/* As find(), for what may be looked for from many places: nothing is gone through twice. */
+static size_t find_on(
+	const struct norm *n, struct sought *s, const char *what, size_t from, size_t reach)
+{
+	size_t left = from < n->len ? n->len - from : 0, len = strlen(what), at = from;
+	size_t to = from + (left < reach ? left : reach);
+	const char *p;
+
+	if (from >= s->from && from <= s->to && s->to) {
+		if (s->found)
+			return s->to;
+		at = s->to - from >= len ? s->to - len + 1 : from;
+	} else {
+		s->from = from;
+	}
+	p = at < to ? memmem(n->in + at, to - at, what, len) : NULL;
+	s->found = p;
+	s->to = p ? (size_t)(p - n->in) : to;
+	return s->to;
 }
 
 static bool starts(const struct norm *n, size_t at, const char *what)
@@ -471,7 +499,8 @@ static void terminal(struct norm *n)
 		;
 	n->i = end < n->len ? end + 1 : n->len;
 	if (end < n->len && n->in[end] == 'm' && conceals(n->in + at, end - at))
-		region_open(n, find(n, "\x1b[", n->i, COMMENT_REACH), PLACE_CONCEALED);
+		region_open(
+			n, find_on(n, &n->escape, "\x1b[", n->i, COMMENT_REACH), PLACE_CONCEALED);
 }
 
 static void angle(struct norm *n)
@@ -479,7 +508,7 @@ static void angle(struct norm *n)
 	struct inject_tag t;
 
 	if (starts(n, n->i, "<!--")) {
-		size_t end = find(n, "-->", n->i + 4, COMMENT_REACH);
+		size_t end = find_on(n, &n->comment_end, "-->", n->i + 4, COMMENT_REACH);
 
 		put(n, '\n', 1);
 		put(n, '\n', 3);

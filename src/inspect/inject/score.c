@@ -9,9 +9,9 @@
 #include "inspect/inject/marks.h"
 #include "inspect/inject/weights.h"
 
-#define DOUBT_MOST -6.0
+#define DOUBT_MOST -4.5
 #define TALK       6.0 /* what it costs to be among words about attacks */
-#define SAYS       2.5 /* what rules that matched say on top of what the model was given of them … */
+#define SAYS       3.5 /* what rules that matched say on top of what the model was given of them … */
 #define SAYS_FROM  2.0 /* … from so much on … */
 #define SAYS_MEANT 0.7 /* … when it is hardly talk */
 #define UNSEEN     1.5 /* a rule that matched where nobody looks */
@@ -81,8 +81,9 @@ static int sum_up(const struct inject_features *f, int sum[HIDDEN])
 	return straight;
 }
 
-static double come_to(const int sum[HIDDEN], int straight)
+double inject_score(const struct inject_features *f)
 {
+	int sum[HIDDEN] = {0}, straight = sum_up(f, sum);
 	double out = 0.0;
 
 	for (unsigned k = 0; k < HIDDEN; k++) {
@@ -91,43 +92,6 @@ static double come_to(const int sum[HIDDEN], int straight)
 		out += h > 0.0 ? h * hidden_out[k] : 0.0;
 	}
 	return out + straight * DIRECT_SCALE + WEIGHT_BIAS - SCORE_SUSPICIOUS;
-}
-
-double inject_score(const struct inject_features *f)
-{
-	int sum[HIDDEN] = {0}, straight = sum_up(f, sum);
-
-	return come_to(sum, straight);
-}
-
-/* What neighbours can add at most, by whatever they mean: for each sum what drives the score up. */
-struct most {
-	int hidden[HIDDEN], straight;
-	bool known;
-};
-
-static const struct most *most_of_neighbours(void)
-{
-	static struct most m;
-
-	for (unsigned f = FEATURE_MEANS_NEAR; !m.known && f < FEATURE_DEEP; f++) {
-		m.straight += direct[f] > 0 ? direct[f] : 0;
-		for (unsigned k = 0; k < HIDDEN; k++)
-			if ((hidden[f][k] > 0) == (hidden_out[k] > 0.0))
-				m.hidden[k] += hidden[f][k];
-	}
-	m.known = true;
-	return &m;
-}
-
-double inject_score_most(const struct inject_features *f)
-{
-	const struct most *m = most_of_neighbours();
-	int sum[HIDDEN] = {0}, straight = sum_up(f, sum);
-
-	for (unsigned k = 0; k < HIDDEN; k++)
-		sum[k] += m->hidden[k];
-	return come_to(sum, straight + m->straight);
 }
 
 static int sum_bits(const int8_t *w, uint64_t bits)
