@@ -77,19 +77,6 @@ static const struct {
 		"", "", 0},
 };
 
-/* All programs of the tables, in one look. */
-static const char told[] =
-	"|git|rsync|tar|gtar|bsdtar|zip|scp|sftp|npm|npx|pnpm|yarn|nix-shell|nodemon|"
-	"entr|fzf|rg|split|sort|tcpdump|go|nc|ncat|netcat|mapfile|readarray|compgen|"
-	"complete|hyperfine|lftp|cargo|uv|poetry|pipenv|hatch|pdm|rye|conda|mamba|"
-	"micromamba|pixi|devbox|toolbox|heroku|op|flatpak|snap|doppler|infisical|"
-	"bundle|mise|rtx|asdf|opam|stack|cabal|composer|aws-vault|direnv|chamber|sops|"
-	"ip|nix|fd|fdfind|perf|bunx|pnpx|valgrind|xvfb-run|prlimit|chpst|dtach|abduco|"
-	"with-contenv|dotenv|setuidgid|envdir|s6-setuidgid|systemd-inhibit|"
-	"systemd-cat|dumb-init|tini|nsjail|proot|bwrap|rr|ccache|distcc|watchexec|"
-	"heaptrack|cgexec|pgrphack|concurrently|sem|socat|wget|cmake|flatpak-spawn|distrobox-host-exec|dbus-launch|uftrace|xe|ld.so|"
-	"ld-linux-x86-64.so.2|ld-linux-aarch64.so.1|ld-linux.so.2|";
-
 static bool said(const struct sh_command *c, const char *order)
 {
 	for (size_t i = 1; *order && i < c->args.n; i++) {
@@ -246,11 +233,9 @@ static void known_ways(struct sh *s, const struct sh_command *c, struct sh_inner
 
 int sh_handed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
-	const char *p = c->args.v[0].text;
 	size_t had = in->n;
 
-	/* most programs are told nothing, and have no words to be told in */
-	if (c->args.n > 1 && sh_is(p, told))
+	if (c->args.n > 1)
 		known_ways(s, c, in);
 	if (!in->n && !had)
 		shell_words(s, c, in);
