@@ -135,8 +135,7 @@ static void hit(struct inject_part *p, const struct inject_found *f)
 /* The surest first; in which order they were found depends on how rules are looked for. */
 static int by_strength(const void *a, const void *b)
 {
-	const struct inject_found *x = *(const struct inject_found *const *)a;
-	const struct inject_found *y = *(const struct inject_found *const *)b;
+	const struct inject_found *x = a, *y = b;
 
 	if (x->rule->confidence != y->rule->confidence)
 		return x->rule->confidence > y->rule->confidence ? -1 : 1;
@@ -159,18 +158,17 @@ static void weigh(const struct inject_part *p, const struct inject_found *f)
 /* What rules say of each sentence: of each family the surest that matched. */
 static int weigh_all(const struct run *r)
 {
-	const struct inject_found **v;
+	struct inject_found *v;
 
 	if (!r->n_found)
 		return 0;
-	v = bawn_new(bawn_scan_arena(r->scan), const struct inject_found *, r->n_found);
+	v = bawn_new(bawn_scan_arena(r->scan), struct inject_found, r->n_found);
 	if (!v)
 		return -ENOMEM;
-	for (size_t i = 0; i < r->n_found; i++)
-		v[i] = &r->found[i];
+	memcpy(v, r->found, r->n_found * sizeof(*v));
 	qsort(v, r->n_found, sizeof(*v), by_strength);
 	for (size_t i = 0; i < r->n_found; i++)
-		weigh(&r->parts[r->at], v[i]);
+		weigh(&r->parts[r->at], &v[i]);
 	return 0;
 }
 
