@@ -119,19 +119,6 @@ static size_t next_worth(const struct inject_part *p, size_t i)
 	return p->s.n;
 }
 
-static void hit(struct inject_part *p, const struct inject_found *f)
-{
-	unsigned fam = family(bawn_rule_str(&bawn_rules_inject, f->rule->id));
-
-	for (size_t i = f->sentence; i < p->s.n && p->s.v[i].start < f->end; i++) {
-		struct inject_sentence *s = &p->s.v[i];
-
-		s->hits |= (uint16_t)fam;
-		s->strong |= f->rule->confidence >= STRONG;
-		set_worth(p, i);
-	}
-}
-
 /* The surest first; in which order they were found depends on how rules are looked for. */
 static int by_strength(const void *a, const void *b)
 {
@@ -149,9 +136,10 @@ static void weigh(const struct inject_part *p, const struct inject_found *f)
 	for (size_t i = f->sentence; i < p->s.n && p->s.v[i].start < f->end; i++) {
 		struct inject_sentence *s = &p->s.v[i];
 
-		if (!(s->said & fam))
+		if (!(s->hits & fam))
 			s->rules += strength(f->rule);
-		s->said |= (uint16_t)fam;
+		s->hits |= (uint16_t)fam;
+		s->strong |= f->rule->confidence >= STRONG;
 	}
 }
 
@@ -190,7 +178,8 @@ static int on_match(void *data, const struct bawn_match *m)
 		return 0;
 	f->sentence = sentence_at(&p->s, f->start);
 	p->s.v[f->sentence].cited |= inject_cited(&p->t, &p->s.v[f->sentence], f->start);
-	hit(p, f);
+	for (size_t i = f->sentence; i < p->s.n && p->s.v[i].start < f->end; i++)
+		set_worth(p, i);
 	return 0;
 }
 

@@ -201,7 +201,6 @@ struct inject_sentence {
 	uint64_t classes; /* of all its words */
 	uint16_t n_words;
 	uint16_t hits; /* families of rules that matched in it, a bit each */
-	uint16_t said; /* … whose say is in `rules` */
 	uint16_t n_upper;
 	float rules;                  /* what they add to the log-odds */
 	float score;                  /* log-odds; INJECT_UNSCORED when it is no candidate */

@@ -231,13 +231,10 @@ static void known_ways(struct sh *s, const struct sh_command *c, struct sh_inner
 	started(s, c, in);
 }
 
-int sh_handed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+void sh_handed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
-	size_t had = in->n;
-
 	if (c->args.n > 1)
 		known_ways(s, c, in);
-	if (!in->n && !had)
+	if (!in->n)
 		shell_words(s, c, in);
-	return 0;
 }

@@ -200,16 +200,19 @@ int sh_sed(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		const char *t = c->args.v[i].text;
 		const char *next = i + 1 < c->args.n ? c->args.v[i + 1].text : "";
 		size_t n = t[0] == '-' && t[1] != '-' ? 1 + strspn(t + 1, "nrEszbu") : 0;
+		const char *text = NULL;
 
 		if (!strncmp(t, "--expression=", 13))
-			told = (rc = script(&x, t + 13), true);
+			text = t + 13;
 		else if (!strcmp(t, "--expression") || (n && !strcmp(t + n, "e")))
-			told = (rc = script(&x, next), true);
+			text = next;
 		else if (n && t[n] == 'e')
-			told = (rc = script(&x, t + n + 1), true);
+			text = t + n + 1;
 		else if (t[0] != '-' && !first)
 			first = t;
-		told = told || (n && t[n] == 'f') || !strncmp(t, "--file", 6);
+		if (text)
+			rc = script(&x, text);
+		told = told || text || (n && t[n] == 'f') || !strncmp(t, "--file", 6);
 		i += !strcmp(t, "--expression") ||
 		     (n && (!strcmp(t + n, "e") || !strcmp(t + n, "f") || !strcmp(t + n, "l")));
 	}

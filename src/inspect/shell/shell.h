@@ -281,7 +281,7 @@ int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 /* The variables alone, for a line that only sets them. */
 void sh_told_variables(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 /* handed.c: command lines behind options and orders; sh_told calls it. */
-int sh_handed(struct sh *s, const struct sh_command *c, struct sh_inners *in);
+void sh_handed(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 /* sed.c: what a script of sed runs and writes. */
 int sh_sed(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* later.c: what it writes where others will run it; its output is known by now. */
