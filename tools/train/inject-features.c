@@ -8,7 +8,8 @@
  * what rules add, whether one is sure, and where it stands), and with -v
  * the sentences and the rules that matched as well. With -g there is a line for every sentence
  * instead, with what the gate sees: classes of its words and of its neighbours', whether it starts
- * like an order, its score.
+ * like an order, how many words it has; whether it comes to the gate at all, whether it
+ * needs less there, and its score.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -54,9 +55,10 @@ static int part(void *data, const struct inject_part *p, const struct inject_fou
 	const struct mode *m = data;
 
 	for (size_t i = 0; m->gate && i < p->s.n; i++)
-		(void)printf("%llx %llx %d %d %.3f\n", (unsigned long long)p->s.v[i].classes,
+		(void)printf("%llx %llx %d %d %d %d %.3f\n", (unsigned long long)p->s.v[i].classes,
 			(unsigned long long)inject_near(&p->s, i), p->s.v[i].command,
-			p->s.v[i].hits, (double)p->s.v[i].score);
+			p->s.v[i].n_words, inject_trigger(&p->s.v[i]),
+			inject_outright(&p->s.v[i]), (double)p->s.v[i].score);
 	for (size_t i = 0; m->verbose && i < n; i++)
 		(void)printf("! %s %zu # %.*s\n",
 			bawn_rule_str(&bawn_rules_inject, found[i].rule->id), found[i].sentence,

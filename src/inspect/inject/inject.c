@@ -424,8 +424,8 @@ static void gate(const struct run *r)
 		struct inject_sentence *s = &p->s.v[i];
 
 		s->score = INJECT_UNSCORED;
-		s->open = inject_trigger(s) && (r->visitor->all || s->foreign ||
-						       inject_outright(s) || inject_gate(&p->s, i));
+		s->open = inject_trigger(s) &&
+			  (r->visitor->all || s->foreign || inject_gate(&p->s, i));
 		if (s->open)
 			set_worth(p, i);
 	}

@@ -274,9 +274,9 @@ struct inject_features {
 	size_t n;
 };
 /* Whether it is worth a closer look, by the classes of its words and those of its neighbours. */
-/* Passes the gate in any case. */
-bool inject_outright(const struct inject_sentence *s);
 bool inject_gate(const struct inject_sentences *all, size_t i);
+/* Needs less to pass the gate. */
+bool inject_outright(const struct inject_sentence *s);
 /* The classes of the sentences next to it. */
 uint64_t inject_near(const struct inject_sentences *all, size_t i);
 /* Whether a rule could match in or around the sentence. */
