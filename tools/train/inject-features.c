@@ -57,8 +57,8 @@ static int part(void *data, const struct inject_part *p, const struct inject_fou
 	for (size_t i = 0; m->gate && i < p->s.n; i++)
 		(void)printf("%llx %llx %d %d %d %d %.3f\n", (unsigned long long)p->s.v[i].classes,
 			(unsigned long long)inject_near(&p->s, i), p->s.v[i].command,
-			p->s.v[i].n_words, inject_trigger(&p->s.v[i]),
-			inject_outright(&p->s.v[i]), (double)p->s.v[i].score);
+			p->s.v[i].n_words, inject_trigger(&p->s.v[i]), inject_outright(&p->s.v[i]),
+			(double)p->s.v[i].score);
 	for (size_t i = 0; m->verbose && i < n; i++)
 		(void)printf("! %s %zu # %.*s\n",
 			bawn_rule_str(&bawn_rules_inject, found[i].rule->id), found[i].sentence,
