@@ -58,7 +58,8 @@ train: build ## train the injection model on DATA/inject.jsonl.gz and ordinary f
 	tools/train/train-inject.py --data $(DATA)/inject.jsonl.gz --own tools/train/inject-own.txt $(sort $(wildcard tools/train/inject-own-*.txt)) --grammar tools/train/inject-grammar.txt \
 	  --held tools/train/inject-held.txt --ordinary tools/train/ordinary.txt build-deps/ordinary \
 	  --features $(B)/tools/train/inject-features \
-	  --shapes src/inspect/inject/shapes.h --lexicon $(B)/src/inspect/inject-lexicon.h --out src/inspect/inject/weights.h
+	  --shapes src/inspect/inject/shapes.h --lexicon $(B)/src/inspect/inject-lexicon.h --out src/inspect/inject/weights.h \
+	  --gate src/inspect/inject/gate-weights.h
 format: ## rewrite sources with clang-format
 	clang-format -i $(SRC)
 format-check: ## fail if clang-format would change anything

@@ -9,7 +9,7 @@
  * the sentences and the rules that matched as well. With -g there is a line for every sentence
  * instead, with what the gate sees: classes of its words and of its neighbours', whether it starts
  * like an order, how many words it has; whether it comes to the gate at all, whether it
- * needs less there, and its score.
+ * needs less there, its score, and the hashes of its words if it comes there.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -50,15 +50,28 @@ static int sentence(
 	return 0;
 }
 
+/* What the gate sees of a sentence, and what becomes of it. */
+static void gate(const struct inject_part *p, size_t i)
+{
+	const struct inject_sentence *s = &p->s.v[i];
+	bool comes = inject_trigger(s) && !s->foreign;
+	struct inject_word w[INJECT_WORDS_MAX];
+	size_t n = comes ? inject_words(p->t.text, s, w) : 0;
+
+	(void)printf("%llx %llx %d %d %d %d %.3f", (unsigned long long)s->classes,
+		(unsigned long long)inject_near(&p->s, i), s->command, s->n_words, comes,
+		inject_outright(s), (double)s->score);
+	for (size_t k = 0; k < n; k++)
+		(void)printf(" %x", w[k].hash);
+	(void)putchar('\n');
+}
+
 static int part(void *data, const struct inject_part *p, const struct inject_found *found, size_t n)
 {
 	const struct mode *m = data;
 
 	for (size_t i = 0; m->gate && i < p->s.n; i++)
-		(void)printf("%llx %llx %d %d %d %d %.3f\n", (unsigned long long)p->s.v[i].classes,
-			(unsigned long long)inject_near(&p->s, i), p->s.v[i].command,
-			p->s.v[i].n_words, inject_trigger(&p->s.v[i]), inject_outright(&p->s.v[i]),
-			(double)p->s.v[i].score);
+		gate(p, i);
 	for (size_t i = 0; m->verbose && i < n; i++)
 		(void)printf("! %s %zu # %.*s\n",
 			bawn_rule_str(&bawn_rules_inject, found[i].rule->id), found[i].sentence,

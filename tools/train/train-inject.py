@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """train-inject.py --data inject.jsonl[.gz] --features PROGRAM --shapes shapes.h --lexicon inject-lexicon.h
-                [--own FILE…] [--grammar FILE] [--held FILE] [--ordinary LIST FOLDER] [--out weights.h] [--scores FILE]
+                [--own FILE…] [--grammar FILE] [--held FILE] [--ordinary LIST FOLDER] [--out weights.h --gate gate-weights.h] [--scores FILE]
 
 Train the model of the injection detector: a small network over the sentences that the detector itself would score
 (PROGRAM prints their features, inject-fit next to it fits). Only whole texts are labelled, so a positive text teaches through its best sentence
@@ -24,6 +24,7 @@ import sys
 
 import numpy as np
 
+import gate
 import ordinary
 from grammar import Grammar
 
@@ -32,9 +33,6 @@ DEEP = MIX + 2 * 864 + 2 * 64  # features from here on are pairs of meanings and
 COUNT = DEEP + 2304 + 32768
 HIDDEN, ROUNDS, EPOCHS, BATCH, RATE, DECAY, DROP, SEEDS = 12, 2, 14, 1024, 0.004, 3e-4, 0.1, (1, 2)  # units of each of the nets
 DOUBT_MOST, TALK, SAYS, SAYS_FROM, SAYS_MEANT = -4.5, 6.0, 3.5, 2.0, 0.7  # as in score.c
-GATE_INPUTS, GATE_HIDDEN, GATE_LONG = 130, 8, 12  # as in score.c
-GATE_LOSS, GATE_LOSS_OUTRIGHT = 0.011, 0.002  # of the sentences that matter
-GATE_STEPS, GATE_BATCH, GATE_DECAY = 3000, 8192, 1e-5
 HELD = -1e3  # the score of what is not scored
 REAL_AGAINST = 32.0  # how much a sentence of a real harmless text counts against one of a collection of tasks for agents …
 AGENT_AGAINST = 72.0  # … of a real file for agents: they are few …
@@ -536,78 +534,14 @@ def held_table(docs, score, marks, out):
         print("%s held %-20s %5d  %s" % (*k, len(v), "  ".join("%6.2f %%" % (100.0 * sum(x >= m for x in v) / len(v)) for m in (0.0, marks[1]))), file=out)
 
 
-def gate_inputs(bits):
-    """What the gate sees of each sentence: classes of its words, of its neighbours', whether it starts like an order, whether it is long."""
-    x = np.zeros((len(bits), GATE_INPUTS), np.float32)
-    for k in range(64):
-        x[:, k] = [b[0] >> k & 1 for b in bits]
-        x[:, 64 + k] = [b[1] >> k & 1 for b in bits]
-    x[:, 128] = [b[2] for b in bits]
-    x[:, 129] = [b[3] >= GATE_LONG for b in bits]
-    return x
-
-
-def fit_gate_net(x, y, c):
-    """A small network, by Adam on rows drawn by their weight c. Returns what the program computes with: integers."""
-    r = np.random.RandomState(1)
-    d, h = x.shape[1], GATE_HIDDEN
-    p = [0.1 * r.randn(d, h), np.zeros(h), 0.3 * r.randn(h), np.zeros(d), np.zeros(1)]
-    p = [v.astype(np.float32) for v in p]
-    m, v = [0 * k for k in p], [0 * k for k in p]
-    for t in range(1, GATE_STEPS + 1):
-        at = r.choice(len(x), GATE_BATCH, p=c)
-        rows = x[at]
-        before = rows @ p[0] + p[1]
-        after = np.maximum(before, 0)
-        g = (1 / (1 + np.exp(-np.clip(after @ p[2] + rows @ p[3] + p[4], -30, 30))) - y[at]) / GATE_BATCH
-        back = np.outer(g, p[2]) * (before > 0)
-        grad = [rows.T @ back + GATE_DECAY * p[0], back.sum(0), after.T @ g + GATE_DECAY * p[2], rows.T @ g + GATE_DECAY * p[3], g.sum(keepdims=True)]
-        for k, w in enumerate(grad):
-            m[k], v[k] = 0.9 * m[k] + 0.1 * w, 0.99 * v[k] + 0.01 * w * w
-            p[k] -= 0.01 * (1 - t / GATE_STEPS) * (m[k] / (1 - 0.9 ** t)) / (np.sqrt(v[k] / (1 - 0.99 ** t)) + 1e-8)
-    first = np.clip(np.round(16 * p[0]), -127, 127).astype(int)
-    return first, np.round(16 * p[1]).astype(int), np.round(64 * p[2]).astype(int), np.round(1024 * p[3]).astype(int)
-
-
-def gate_sums(gate, x):
-    """As inject_gate() in src/inspect/inject/score.c has it."""
-    first, bias, out, direct = gate
-    return np.concatenate([np.maximum(r @ first + bias, 0) @ out + r @ direct for r in np.array_split(x, len(x) // 200000 + 1)])
-
-
 def fit_gate(s, program, net, zero):
-    """A network over word classes alone that lets nearly all pass that matters, and little else: sentences of positive texts
-    that are above zero against those of negative texts. Returns small integers, and what a sentence needs."""
-    lines = "".join(json.dumps({"id": str(i), "text": d["text"]}) + "\n" for i, d in enumerate(s.docs))
-    out = subprocess.run([program, "-g"], input=lines.encode("utf-8", "surrogatepass"), stdout=subprocess.PIPE, check=True).stdout.decode()
-    bits, doc, scored, seen, outright = [], [], [], [], []
-    for line in out.splitlines():
-        v = line.split()
-        if v[0] == "=":
-            now = int(v[1])
-            continue
-        bits.append((int(v[0], 16), int(v[1], 16), int(v[2]), int(v[3])))
-        doc.append(now)
-        scored.append(float(v[6]) > -1e5)
-        seen.append(v[4] == "1")
-        outright.append(v[5] == "1")
-    doc, scored, seen, outright = np.array(doc), np.array(scored), np.array(seen), np.array(outright)
-    x = gate_inputs(bits)
-    score = np.full(len(bits), -20.0)
-    score[scored] = combine(s, net.score(s) - zero)
-    label = np.array([d["label"] if group(d) != "held" else -1 for d in s.docs])[doc]
-    y = (label == 1) & (s.weight[doc] > 0) & (score > -0.5) & seen
-    # many are alike: each kind of row once, with how many there are
-    rows, times = np.unique(np.hstack([x, y[:, None]])[y | ((label == 0) & seen)].astype(np.uint8), axis=0, return_counts=True)
-    wanted, c = rows[:, -1] > 0, times.astype(np.float64)
-    c[wanted] *= 20.0 * c[~wanted].sum() / max(c[wanted].sum(), 1.0)
-    gate = fit_gate_net(rows[:, :-1].astype(np.float32), wanted.astype(np.float32), c / c.sum())
-    sums = gate_sums(gate, x)
-    least = [int(np.floor(np.quantile(sums[y & which], loss))) for which, loss in ((y, GATE_LOSS), (outright, GATE_LOSS_OUTRIGHT))]
-    passed = seen & (sums >= np.where(outright, least[1], least[0]))
-    print("gate: %.2f %% of %d sentences that matter and %.2f %% of %d others pass" % (
-        100 * passed[y].mean(), y.sum(), 100 * passed[label == 0].mean(), (label == 0).sum()))
-    return gate, least
+    """Sentences of positive texts that are above zero are to pass, those of negative texts are not."""
+    all_of = gate.Sentences([d["text"] for d in s.docs], program)
+    score = np.full(len(all_of.doc), -20.0)
+    score[all_of.score > -1e5] = combine(s, net.score(s) - zero)
+    label = np.array([d["label"] if group(d) != "held" else -1 for d in s.docs])[all_of.doc]
+    wanted = (label == 1) & (s.weight[all_of.doc] > 0) & (score > -0.5) & all_of.comes
+    return gate.Gate(all_of, wanted, (label == 0) & all_of.comes)
 
 
 def numbers(f, name, values, form):
@@ -617,19 +551,23 @@ def numbers(f, name, values, form):
     f.write("};\n")
 
 
-def write(path, net, gate, marks):
+def head(f):
+    f.write("/* SPDX-License-Identifier: Apache-2.0 */\n/* Generated by tools/train/train-inject.py: do not edit. */\n")
+    f.write("/* clang-format off */\n#pragma once\n\n#include <stdint.h>\n\n")
+
+
+def write_gate(path, g):
+    with open(path, "w", encoding="utf-8") as f:
+        head(f)
+        g.write(f, numbers)
+
+
+def write(path, net, marks):
     _, b, out, _, bias = net.p
     with open(path, "w", encoding="utf-8") as f:
-        f.write("/* SPDX-License-Identifier: Apache-2.0 */\n/* Generated by tools/train/train-inject.py: do not edit. */\n")
-        f.write("/* clang-format off */\n#pragma once\n\n#include <stdint.h>\n\n")
+        head(f)
         f.write(f"#define HIDDEN {len(b)}u\n#define DIRECT_SCALE {net.scales[1]:.9f}\n#define WEIGHT_BIAS {bias[0]:.6f}\n")
         f.write(f"#define SCORE_SUSPICIOUS {marks[0]:.4f}\n#define SCORE_MALICIOUS {marks[1]:.4f}\n\n")
-        (first, before, after, straight), least = gate
-        f.write(f"#define GATE_INPUTS {GATE_INPUTS}u\n#define GATE_HIDDEN {GATE_HIDDEN}u\n#define GATE_MIN {least[0]}\n#define GATE_OUTRIGHT {least[1]}\n\n")
-        f.write("static const int8_t gate[GATE_INPUTS][GATE_HIDDEN] = {\n" + "".join("\t{" + ",".join(map(str, r)) + "},\n" for r in first) + "};\n")
-        numbers(f, "int16_t gate_bias[GATE_HIDDEN]", before, "%d")
-        numbers(f, "int16_t gate_out[GATE_HIDDEN]", after, "%d")
-        numbers(f, "int16_t gate_direct[GATE_INPUTS]", straight, "%d")
         numbers(f, "double hidden_scale[HIDDEN]", net.scales[0], "%.9f")
         numbers(f, "double hidden_bias[HIDDEN]", b, "%.6f")
         numbers(f, "double hidden_out[HIDDEN]", out, "%.6f")
@@ -650,7 +588,8 @@ def main():
     a.add_argument("--ordinary", nargs=2, default=[], help="list of packages, and where they are")
     a.add_argument("--shapes", required=True, help="shapes.h")
     a.add_argument("--lexicon", required=True, help="the generated inject-lexicon.h")
-    a.add_argument("--out")
+    a.add_argument("--out", help="weights.h")
+    a.add_argument("--gate", help="gate-weights.h, with --out")
     a.add_argument("--scores")
     a.add_argument("--kinds", action="store_true", help="measure kinds of texts that were left out, too")
     z = a.parse_args()
@@ -681,7 +620,8 @@ def main():
     if z.out:
         use = np.array([group(d) != "held" for d in docs])
         net = together(s, use).rounded()
-        write(z.out, net, fit_gate(s, z.features, net, least), marks)
+        write(z.out, net, marks)
+        write_gate(z.gate, fit_gate(s, z.features, net, least))
         print("trained on everything:")
         table(docs, s.best(combine(s, net.score(s) - zero)), [0.0, marks[1]], sys.stdout)
 

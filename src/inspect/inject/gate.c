@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which sentences are worth a closer look. Most of any text orders nobody to do anything; that is
- * told by the classes of its words alone, before features or rules cost time.
+ * told by the classes of its words and of its neighbours', then by the words, before features or
+ * rules cost time. What makes the difference was learned, see tools/train/train-inject.py.
  */
 #include "inspect/inject/classes.h"
+#include "inspect/inject/gate-weights.h"
 
 /* Three of these in one sentence that has an action, too. */
 #define WEIGHTY                                                                             \
@@ -137,4 +139,73 @@ bool inject_outright(const struct inject_sentence *s)
 		    c & (BIT(LEX_REVEAL) | BIT(LEX_TELL) | BIT(LEX_TASK));
 
 	return calls(s) || c & said || drops || asks || (c & spurned) == spurned;
+}
+
+/* Inputs of the network: classes of the sentence's words, of its neighbours', and two more. */
+#define GATE_COMMAND (2u * LEX_MAX)
+#define GATE_LONGER  (GATE_COMMAND + 1)
+#define GATE_LONG    12 /* words */
+_Static_assert(GATE_INPUTS == GATE_LONGER + 1, "the gate was trained for other inputs");
+
+/* The hidden layer is one register. */
+typedef int8_t weights __attribute__((vector_size(GATE_HIDDEN)));
+typedef int16_t sums __attribute__((vector_size(2 * GATE_HIDDEN)));
+
+struct sum {
+	sums hidden;
+	int direct;
+};
+
+static inline void add(struct sum *g, unsigned input)
+{
+	weights w;
+
+	memcpy(&w, gate[input], sizeof(w));
+	g->hidden += __builtin_convertvector(w, sums);
+	g->direct += gate_direct[input];
+}
+
+static inline void add_bits(struct sum *g, unsigned first, uint64_t bits)
+{
+	for (; bits; bits &= bits - 1)
+		add(g, first + (unsigned)__builtin_ctzll(bits));
+}
+
+static int by_classes(const struct inject_sentences *all, size_t i)
+{
+	const struct inject_sentence *s = &all->v[i];
+	struct sum g = {0};
+	int out;
+
+	memcpy(&g.hidden, gate_bias, sizeof(g.hidden));
+	add_bits(&g, 0, s->classes);
+	add_bits(&g, LEX_MAX, inject_near(all, i));
+	if (s->command)
+		add(&g, GATE_COMMAND);
+	if (s->n_words >= GATE_LONG)
+		add(&g, GATE_LONGER);
+	out = g.direct;
+	for (unsigned k = 0; k < GATE_HIDDEN; k++)
+		out += g.hidden[k] > 0 ? g.hidden[k] * gate_out[k] : 0;
+	return out;
+}
+
+static int by_words(const struct inject_text *t, const struct inject_sentence *s)
+{
+	INJECT_RAW struct inject_word w[INJECT_WORDS_MAX];
+	size_t n = inject_words(t->text, s, w);
+	int sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += gate_word[w[i].hash >> GATE_WORD_SHIFT];
+	return sum * GATE_WORD_SCALE;
+}
+
+bool inject_gate(const struct inject_text *t, const struct inject_sentences *all, size_t i)
+{
+	const struct inject_sentence *s = &all->v[i];
+	int sum = by_classes(all, i);
+
+	return sum >= (inject_outright(s) ? GATE_OUTRIGHT : GATE_MIN) &&
+	       sum + by_words(t, s) >= GATE_WORDS_MIN;
 }

@@ -425,7 +425,7 @@ static void gate(const struct run *r)
 
 		s->score = INJECT_UNSCORED;
 		s->open = inject_trigger(s) &&
-			  (r->visitor->all || s->foreign || inject_gate(&p->s, i));
+			  (r->visitor->all || s->foreign || inject_gate(&p->t, &p->s, i));
 		if (s->open)
 			set_worth(p, i);
 	}

@@ -273,9 +273,9 @@ struct inject_features {
 	uint16_t v[FEATURES_MAX];
 	size_t n;
 };
-/* Whether it is worth a closer look, by the classes of its words and those of its neighbours. */
-bool inject_gate(const struct inject_sentences *all, size_t i);
-/* Needs less to pass the gate. */
+/* Whether it is worth a closer look, by its words and the classes of its neighbours'. */
+bool inject_gate(const struct inject_text *t, const struct inject_sentences *all, size_t i);
+/* Needs less to come as far as its words. */
 bool inject_outright(const struct inject_sentence *s);
 /* The classes of the sentences next to it. */
 uint64_t inject_near(const struct inject_sentences *all, size_t i);

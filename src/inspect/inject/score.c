@@ -94,51 +94,6 @@ double inject_score(const struct inject_features *f)
 	return out + straight * DIRECT_SCALE + WEIGHT_BIAS - SCORE_SUSPICIOUS;
 }
 
-/* Which inputs of the gate are set: classes of the sentence's words, then of its neighbours'. */
-#define GATE_COMMAND (2u * LEX_MAX)
-#define GATE_LONGER  (GATE_COMMAND + 1)
-#define GATE_LONG    12 /* words */
-
-struct gate_sum {
-	sums hidden;
-	int direct;
-};
-_Static_assert(GATE_INPUTS == GATE_LONGER + 1 && GATE_HIDDEN == LANES, "the gate was trained for other inputs");
-
-static inline void gate_add(struct gate_sum *g, unsigned input)
-{
-	weights w;
-
-	memcpy(&w, gate[input], sizeof(w));
-	g->hidden += __builtin_convertvector(w, sums);
-	g->direct += gate_direct[input];
-}
-
-static inline void gate_add_bits(struct gate_sum *g, unsigned first, uint64_t bits)
-{
-	for (; bits; bits &= bits - 1)
-		gate_add(g, first + (unsigned)__builtin_ctzll(bits));
-}
-
-bool inject_gate(const struct inject_sentences *all, size_t i)
-{
-	const struct inject_sentence *s = &all->v[i];
-	struct gate_sum g = {0};
-	int out;
-
-	memcpy(&g.hidden, gate_bias, sizeof(g.hidden));
-	gate_add_bits(&g, 0, s->classes);
-	gate_add_bits(&g, LEX_MAX, inject_near(all, i));
-	if (s->command)
-		gate_add(&g, GATE_COMMAND);
-	if (s->n_words >= GATE_LONG)
-		gate_add(&g, GATE_LONGER);
-	out = g.direct;
-	for (unsigned k = 0; k < GATE_HIDDEN; k++)
-		out += g.hidden[k] > 0 ? g.hidden[k] * gate_out[k] : 0;
-	return out >= (inject_outright(s) ? GATE_OUTRIGHT : GATE_MIN);
-}
-
 /*
  * How much a sentence that is quoted, listed or announced counts in a text that may only talk about
  * attacks: less among words about them, between quotation marks and behind "for example". What
