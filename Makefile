@@ -59,7 +59,7 @@ train: build ## train the injection model on DATA/inject.jsonl.gz and ordinary f
 	  --held tools/train/inject-held.txt --ordinary tools/train/ordinary.txt build-deps/ordinary \
 	  --features $(B)/tools/train/inject-features \
 	  --shapes src/inspect/inject/shapes.h --lexicon $(B)/src/inspect/inject-lexicon.h --out src/inspect/inject/weights.h \
-	  --gate src/inspect/inject/gate-weights.h
+	  --gate src/inspect/inject/gate-weights.h --rules rules
 format: ## rewrite sources with clang-format
 	clang-format -i $(SRC)
 format-check: ## fail if clang-format would change anything

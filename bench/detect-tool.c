@@ -23,6 +23,7 @@
 
 #define WINDOW   ((size_t)65536)
 #define RUNS_MAX 10000u
+#define ROUNDS_MAX 15u
 
 static const struct bawn_policy policy; /* nothing is set */
 
@@ -197,12 +198,14 @@ static int no_hit(void *data, const struct bawn_match *m)
 	return 0;
 }
 
+/* Rules over all of it in windows; the median of the rounds. */
 static double rules_speed(const struct bawn_buf *b, const struct bawn_ruleset *set, size_t rounds)
 {
-	double start = spent_us();
-	double bytes = 0.0;
+	double v[ROUNDS_MAX];
 
-	for (size_t i = 0; i < rounds; i++)
+	for (size_t i = 0; i < rounds; i++) {
+		double start = spent_us();
+
 		for (size_t at = 0; at + WINDOW <= b->len; at += WINDOW) {
 			struct bawn_arena *a = bawn_arena_new();
 			struct bawn_findings f = {0};
@@ -212,9 +215,10 @@ static double rules_speed(const struct bawn_buf *b, const struct bawn_ruleset *s
 					  &s, set, b->data + at, WINDOW, no_hit, NULL, NULL) < 0)
 				die("matching failed");
 			(void)bawn_arena_free(a);
-			bytes += WINDOW;
 		}
-	return bytes / 1048576.0 / ((spent_us() - start) / 1e6);
+		v[i] = spent_us() - start;
+	}
+	return (double)(b->len / WINDOW * WINDOW) / 1.048576 / median(v, rounds);
 }
 
 static long resident_kib(void)
@@ -227,7 +231,19 @@ static long resident_kib(void)
 	return space ? strtol(space, NULL, 10) * (sysconf(_SC_PAGESIZE) / 1024) : -1;
 }
 
-/* All detectors over a stream; *early and *late are the memory after a tenth and at the end. */
+static void feed(struct bawn_stream *s, const struct bawn_buf *b, size_t done)
+{
+	struct bawn_stream_chunk c = {.bytes = b->data + done % (b->len - WINDOW), .n = WINDOW};
+	struct bawn_arena *a = bawn_arena_new();
+	struct bawn_findings f = {0};
+
+	if (!a || bawn_stream_feed(s, &c, a, NULL, &f, NULL) < 0)
+		die("a stream failed");
+	(void)bawn_arena_free(a);
+}
+
+/* All detectors over a stream: the median of its parts, each as long as the content itself. *early
+ * and *late are the memory after a tenth and at the end. */
 static double stream_speed(const struct bawn_buf *b, size_t mib, long *early, long *late)
 {
 	struct bawn_stream_options o = {
@@ -235,27 +251,25 @@ static double stream_speed(const struct bawn_buf *b, size_t mib, long *early, lo
 		.findings_only = true,
 	};
 	struct bawn_stream *s = NULL;
-	size_t total = mib << 20;
+	size_t total = mib << 20, part = b->len / WINDOW * WINDOW, parts = 0;
+	static double v[RUNS_MAX];
 	double start = spent_us();
 
 	if (bawn_stream_new(&policy, &o, &s, NULL) < 0)
 		die("a stream failed");
-	for (size_t done = 0; done < total;) {
-		size_t at = done % (b->len - WINDOW);
-		struct bawn_stream_chunk c = {.bytes = b->data + at, .n = WINDOW};
-		struct bawn_arena *a = bawn_arena_new();
-		struct bawn_findings f = {0};
-
-		if (!a || bawn_stream_feed(s, &c, a, NULL, &f, NULL) < 0)
-			die("a stream failed");
-		(void)bawn_arena_free(a);
-		if (done <= total / 10 && done + WINDOW > total / 10)
-			*early = resident_kib();
+	for (size_t done = 0; done < total || !parts;) {
+		feed(s, b, done);
 		done += WINDOW;
+		if (done % part == 0 && parts < RUNS_MAX) {
+			v[parts++] = spent_us() - start;
+			start = spent_us();
+		}
+		if (done > total / 10 && !*early)
+			*early = resident_kib();
 	}
 	*late = resident_kib();
 	(void)bawn_stream_free(s);
-	return (double)mib / ((spent_us() - start) / 1e6);
+	return (double)part / 1.048576 / median(v, parts);
 }
 
 /* About 20 KB of ordinary Python. */
@@ -297,7 +311,7 @@ static void measure(size_t runs, size_t mib, const struct bawn_buf *mixed)
 	bawn_buf_done(&source);
 	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
 		(void)printf("rules_%s %.0f\n", sets[i]->name,
-			rules_speed(mixed, sets[i], mib > 64 ? 8 : 1));
+			rules_speed(mixed, sets[i], mib > 64 ? ROUNDS_MAX : 1));
 	(void)printf("all %.1f\n", stream_speed(mixed, mib, &early, &late));
 	(void)printf("early_kib %ld\nlate_kib %ld\n", early, late);
 }

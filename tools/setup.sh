@@ -23,7 +23,7 @@ bench) want="$build $bench $walls jq git" ;;
 train) want=$build ;;
 *) echo "usage: $0 build|test|bench|train" >&2; exit 2 ;;
 esac
-[ "$what" != train ] || python3 -c 'import numpy' 2>/dev/null || want="$want python3-numpy"
+[ "$what" != train ] || python3 -c 'import numpy, yaml' 2>/dev/null || want="$want python3-numpy python3-yaml"
 
 command -v npm >/dev/null || want="$want npm"
 

@@ -10,10 +10,11 @@ import subprocess
 import numpy as np
 
 INPUTS, HIDDEN, LONG = 130, 8, 12  # as in gate.c
-LOSS, LOSS_OUTRIGHT, LOSS_WORDS = 0.011, 0.002, 0.001  # of the sentences that matter, at each step
+LOSS, LOSS_OUTRIGHT, LOSS_WORDS = 0.006, 0.001, 0.0007  # of the sentences that matter, at each step
 STEPS, BATCH, DECAY = 3000, 8192, 1e-5
 WORDS, WORD_SHIFT, WORD_SCALE = 1 << 14, 18, 32  # the first bits of a word's hash tell its weight
 WORD_STEPS, WORD_BATCH, WORD_DECAY, WORD_DROP = 1500, 6000, 1e-4, 0.3
+SURE = 30.0  # how much more those count that have to pass
 UNIT = 1024  # of the sums
 
 
@@ -37,6 +38,11 @@ def wrong(z, y):
     return (1 / (1 + np.exp(-np.clip(z, -30, 30))) - y).astype(np.float32) / len(y)
 
 
+def least(sums, wanted, sure, loss):
+    """What a sentence needs so that no more is lost of the wanted, and nothing of the sure."""
+    return int(min(np.floor(np.quantile(sums[wanted], loss)), sums[sure].min()))
+
+
 class Sentences:
     """What the detector says of every sentence of these texts (inject-features -g)."""
 
@@ -51,13 +57,13 @@ class Sentences:
                 continue
             own.append(int(v[0], 16))
             near.append(int(v[1], 16))
-            rest.append([float(x) for x in v[2:7]])
+            rest.append([float(x) for x in v[2:8]])
             doc.append(now)
-            words.extend(int(x, 16) >> WORD_SHIFT for x in v[7:])
+            words.extend(int(x, 16) >> WORD_SHIFT for x in v[8:])
             ends.append(len(words))
         rest = np.array(rest, np.float32)
         self.doc, self.words, self.ends = np.array(doc), np.array(words), np.array(ends)
-        self.comes, self.outright, self.score = rest[:, 2] > 0, rest[:, 3] > 0, rest[:, 4]
+        self.comes, self.outright, self.hit, self.score = rest[:, 2] > 0, rest[:, 3] > 0, rest[:, 4] > 0, rest[:, 5]
         self.x = np.zeros((len(own), INPUTS), np.uint8)
         for k in range(64):
             self.x[:, k] = np.array(own, np.uint64) >> np.uint64(k) & np.uint64(1)
@@ -70,23 +76,24 @@ class Sentences:
 
 
 class Gate:
-    def __init__(self, s, wanted, others):
-        """wanted, others: which sentences of s are to pass, and which not."""
-        self.fit_classes(s.x, wanted, others)
+    def __init__(self, s, wanted, others, sure):
+        """wanted, others, sure: which sentences of s are to pass, which not, and which of the wanted have to."""
+        times = np.where(sure, SURE, 1.0)
+        self.fit_classes(s.x, wanted, others, times)
         sums = self.class_sums(s.x)
-        self.least = [int(np.floor(np.quantile(sums[wanted & which], loss))) for which, loss in ((wanted, LOSS), (s.outright, LOSS_OUTRIGHT))]
+        self.least = [least(sums, wanted & which, sure & which, loss) for which, loss in ((~s.outright, LOSS), (s.outright, LOSS_OUTRIGHT))]
         passed = s.comes & (sums >= np.where(s.outright, self.least[1], self.least[0]))
-        self.fit_words(s, sums, np.flatnonzero(passed & (wanted | others)), wanted)
+        self.fit_words(s, sums, np.flatnonzero(passed & (wanted | others)), wanted, times)
         sums = sums + WORD_SCALE * s.word_sums(self.word)
-        self.least.append(int(np.floor(np.quantile(sums[wanted & passed], LOSS_WORDS))))
+        self.least.append(least(sums, wanted & passed, sure, LOSS_WORDS))
         for name, p in ("by classes", passed), ("by words", passed & (sums >= self.least[2])):
             print("gate, %s: %.2f %% of %d sentences that matter and %.2f %% of %d others pass" % (
                 name, 100 * p[wanted].mean(), wanted.sum(), 100 * p[others].sum() / (~wanted).sum(), (~wanted).sum()))
 
-    def fit_classes(self, x, wanted, others):
+    def fit_classes(self, x, wanted, others, times):
         # many are alike: each kind of row once, with how many there are
-        rows, times = np.unique(np.hstack([x, wanted[:, None]])[wanted | others], axis=0, return_counts=True)
-        y, c, r = rows[:, -1].astype(np.float32), times.astype(np.float64), np.random.RandomState(1)
+        rows, which = np.unique(np.hstack([x, wanted[:, None]])[wanted | others], axis=0, return_inverse=True)
+        y, c, r = rows[:, -1].astype(np.float32), np.bincount(which.ravel(), weights=times[wanted | others]), np.random.RandomState(1)
         c[y > 0] *= 20.0 * c[y == 0].sum() / max(c[y > 0].sum(), 1.0)
         rows, c = rows[:, :-1].astype(np.float32), c / c.sum()
         net = Adam([0.1 * r.randn(INPUTS, HIDDEN), np.zeros(HIDDEN), 0.3 * r.randn(HIDDEN), np.zeros(INPUTS), np.zeros(1)], 0.01, STEPS)
@@ -106,9 +113,9 @@ class Gate:
         return np.concatenate([np.maximum(r.astype(np.float32) @ self.first + self.bias, 0) @ self.out + r.astype(np.float32) @ self.direct
                                for r in np.array_split(x, len(x) // 200000 + 1)])
 
-    def fit_words(self, s, sums, which, wanted):
+    def fit_words(self, s, sums, which, wanted, times):
         y, z, r = wanted[which].astype(np.float32), sums[which] / UNIT, np.random.RandomState(1)
-        c = np.where(y > 0, 4.0 * (y == 0).sum() / max(y.sum(), 1.0), 1.0)
+        c = times[which] * np.where(y > 0, 4.0 * (y == 0).sum() / max(y.sum(), 1.0), 1.0)
         c /= c.sum()
         net = Adam([np.ones(1), np.zeros(1), np.zeros(WORDS)], 0.02, WORD_STEPS)
         for _ in range(WORD_STEPS):

@@ -9,7 +9,7 @@
  * the sentences and the rules that matched as well. With -g there is a line for every sentence
  * instead, with what the gate sees: classes of its words and of its neighbours', whether it starts
  * like an order, how many words it has; whether it comes to the gate at all, whether it
- * needs less there, its score, and the hashes of its words if it comes there.
+ * needs less there, whether rules matched, its score, and the hashes of its words if it comes there.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -58,9 +58,9 @@ static void gate(const struct inject_part *p, size_t i)
 	struct inject_word w[INJECT_WORDS_MAX];
 	size_t n = comes ? inject_words(p->t.text, s, w) : 0;
 
-	(void)printf("%llx %llx %d %d %d %d %.3f", (unsigned long long)s->classes,
+	(void)printf("%llx %llx %d %d %d %d %d %.3f", (unsigned long long)s->classes,
 		(unsigned long long)inject_near(&p->s, i), s->command, s->n_words, comes,
-		inject_outright(s), (double)s->score);
+		inject_outright(s), s->hits != 0, (double)s->score);
 	for (size_t k = 0; k < n; k++)
 		(void)printf(" %x", w[k].hash);
 	(void)putchar('\n');

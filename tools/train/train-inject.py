@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """train-inject.py --data inject.jsonl[.gz] --features PROGRAM --shapes shapes.h --lexicon inject-lexicon.h
-                [--own FILE…] [--grammar FILE] [--held FILE] [--ordinary LIST FOLDER] [--out weights.h --gate gate-weights.h] [--scores FILE]
+                [--own FILE…] [--grammar FILE] [--held FILE] [--ordinary LIST FOLDER] [--out weights.h --gate gate-weights.h --rules FOLDER] [--scores FILE]
 
 Train the model of the injection detector: a small network over the sentences that the detector itself would score
 (PROGRAM prints their features, inject-fit next to it fits). Only whole texts are labelled, so a positive text teaches through its best sentence
@@ -23,6 +23,7 @@ import subprocess
 import sys
 
 import numpy as np
+import yaml
 
 import gate
 import ordinary
@@ -534,14 +535,23 @@ def held_table(docs, score, marks, out):
         print("%s held %-20s %5d  %s" % (*k, len(v), "  ".join("%6.2f %%" % (100.0 * sum(x >= m for x in v) / len(v)) for m in (0.0, marks[1]))), file=out)
 
 
-def fit_gate(s, program, net, zero):
-    """Sentences of positive texts that are above zero are to pass, those of negative texts are not."""
-    all_of = gate.Sentences([d["text"] for d in s.docs], program)
-    score = np.full(len(all_of.doc), -20.0)
-    score[all_of.score > -1e5] = combine(s, net.score(s) - zero)
-    label = np.array([d["label"] if group(d) != "held" else -1 for d in s.docs])[all_of.doc]
-    wanted = (label == 1) & (s.weight[all_of.doc] > 0) & (score > -0.5) & all_of.comes
-    return gate.Gate(all_of, wanted, (label == 0) & all_of.comes)
+def read_examples(folder):
+    """What the rules for injection say that they match."""
+    rules = (r for p in sorted(pathlib.Path(folder).glob("inject/*.yaml")) for r in yaml.safe_load(p.read_text(encoding="utf-8")))
+    return [e for r in rules for e in r.get("match", [])]
+
+
+def fit_gate(s, program, net, zero, rules):
+    """Sentences of positive texts that are above zero are to pass, and what rules match in their own examples; those of negative
+    texts are not."""
+    examples = read_examples(rules)
+    v = gate.Sentences([d["text"] for d in s.docs] + examples, program)
+    ours, score = v.doc < len(s.docs), np.full(len(v.doc), -20.0)
+    score[ours & (v.score > -1e5)] = combine(s, net.score(s) - zero)
+    label = np.array([d["label"] if group(d) != "held" else -1 for d in s.docs] + [-1] * len(examples))[v.doc]
+    weight = np.append(s.weight, np.zeros(len(examples)))[v.doc]
+    sure = ~ours & v.hit & v.comes
+    return gate.Gate(v, sure | ((label == 1) & (weight > 0) & (score > -0.5) & v.comes), (label == 0) & v.comes, sure)
 
 
 def numbers(f, name, values, form):
@@ -590,6 +600,7 @@ def main():
     a.add_argument("--lexicon", required=True, help="the generated inject-lexicon.h")
     a.add_argument("--out", help="weights.h")
     a.add_argument("--gate", help="gate-weights.h, with --out")
+    a.add_argument("--rules", help="folder of the rules, with --out")
     a.add_argument("--scores")
     a.add_argument("--kinds", action="store_true", help="measure kinds of texts that were left out, too")
     z = a.parse_args()
@@ -621,7 +632,7 @@ def main():
         use = np.array([group(d) != "held" for d in docs])
         net = together(s, use).rounded()
         write(z.out, net, marks)
-        write_gate(z.gate, fit_gate(s, z.features, net, least))
+        write_gate(z.gate, fit_gate(s, z.features, net, least, z.rules))
         print("trained on everything:")
         table(docs, s.best(combine(s, net.score(s) - zero)), [0.0, marks[1]], sys.stdout)
 

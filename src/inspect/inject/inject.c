@@ -279,6 +279,14 @@ static void beside(const struct inject_part *p, size_t i)
 	}
 }
 
+/* Whether nobody looks there. What a page does not show is shown where code is. */
+static bool unseen(unsigned place)
+{
+	if (place & PLACE_FENCE)
+		place &= ~(PLACE_HTML_COMMENT | PLACE_MD_COMMENT | PLACE_HIDDEN);
+	return place & PLACE_UNSEEN;
+}
+
 /* How it stands there: whether it is meant, or only talked about. */
 static void circumstances(const struct inject_part *p, size_t i)
 {
@@ -286,7 +294,7 @@ static void circumstances(const struct inject_part *p, size_t i)
 	unsigned place = p->place | inject_place(&p->t, s->start, s->end);
 
 	s->quoted = s->cited || inject_quoted(&p->t, s);
-	s->unseen = place & PLACE_UNSEEN;
+	s->unseen = unseen(place);
 	s->sampled = inject_sampled(&p->t, s);
 	s->reported = s->sampled || reported(p, i, place);
 }
