@@ -181,8 +181,7 @@ static int usable(const struct plan_builder *b, const char *path)
 											: -EACCES;
 }
 
-/* A whole line in one word, or what only shells have. */
-static bool is_for_shells(const char *cmd)
+bool bawn_is_for_shells(const char *cmd)
 {
 	static const char *const builtins[] = {"cd", "source", "export", "alias", "set", "unset",
 		"eval", "exec", "ulimit", "umask", "type", "trap", "wait", "if", "for", "while"};
@@ -202,7 +201,7 @@ static int not_found(const char *cmd, const char *hidden, int why, struct bawn_e
 		return bawn_fail(err, BAWN_ERR_NOTFOUND, -ENOENT,
 			"'%s' is at '%s', outside the sandbox; allow it with --ro on its directory",
 			cmd, hidden);
-	if (is_for_shells(cmd))
+	if (bawn_is_for_shells(cmd))
 		return bawn_fail(err, BAWN_ERR_NOTFOUND, -ENOENT,
 			"command '%s' not found; what is meant for a shell is run as: sh -c '…'",
 			cmd);

@@ -193,6 +193,9 @@ int bawn_plan_egress(struct bawn_arena *a, const struct bawn_policy *p,
 int bawn_plan_make(struct bawn_arena *a, const struct bawn_policy *p, const struct bawn_call *c,
 	const struct bawn_verdict *v, const struct bawn_plan_options *o,
 	const struct bawn_plan **ret, struct bawn_error *err);
+/* Whether a program of this name that is not there is a whole line in one word, or what only shells
+ * have. */
+bool bawn_is_for_shells(const char *cmd);
 
 /* The mount that a path inside lies on: the last one made over it; NULL if none is. */
 static inline const struct bawn_mount *bawn_plan_mount_of(

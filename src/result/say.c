@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "plan/plan.h"
 #include "result/text.h"
 
 static void say_start(struct bawn_buf *b, bool colour, bool bad, const char *word)
@@ -114,16 +115,19 @@ static void say_missing(const struct bawn_result *r, bool colour, struct bawn_bu
 static void say_exec(const struct bawn_result *r, bool colour, struct bawn_buf *b)
 {
 	int e = r->outcome.exec_errno;
-	const char *why = strerrordesc_np(e);
+	const char *cmd = r->call && r->call->argv ? r->call->argv[0] : NULL;
+	const char *why = strerrordesc_np(e), *hint = "";
+
+	if (e == ENOENT && cmd && bawn_is_for_shells(cmd))
+		hint = "; what is meant for a shell is run as: sh -c '…'";
+	else if (e == ENOENT && !r->passed)
+		hint = " (as the sandbox sees it: it may lie outside of what is granted)";
 
 	say_start(b, colour, true, "cannot run");
 	bawn_buf_puts(b, "'");
-	if (r->call && r->call->argv && r->call->argv[0])
-		say_text(b, r->call->argv[0]);
-	bawn_buf_printf(b, "': %s%s\n", why ? why : "unknown error",
-		e == ENOENT && !r->passed
-			? " (as the sandbox sees it: it may lie outside of what is granted)"
-			: "");
+	if (cmd)
+		say_text(b, cmd);
+	bawn_buf_printf(b, "': %s%s\n", why ? why : "unknown error", hint);
 }
 
 /* What the verdict did or, in a dry run, would have done. Nothing when there is nothing to act on.

@@ -16,6 +16,12 @@ acting() {
 	run -0 bawn audit verify
 }
 
+@test "a whole line in one word: how a shell gets it is said" {
+	run --separate-stderr -127 bawn guard -- 'echo a | cat'
+	[[ $stderr == *"what is meant for a shell is run as: sh -c"* ]]
+	one_error
+}
+
 @test "dry run: a blocked command runs, and the record says what would have been done" {
 	printf 'shell: {blocked_commands: ["touch *"]}\n' >"$base/policy.yaml"
 	run --separate-stderr -0 bawn guard --policy "$base/policy.yaml" -- touch made
