@@ -496,11 +496,12 @@ def shares(docs, score, mark):
 
 
 def find_zero(s, model):
-    """The lowest threshold of the model at which rules and model together keep the budgets, or do as well as rules alone."""
+    """The lowest threshold of the model at which rules and model together keep the budgets, or do as well as rules alone. Of few
+    texts two may be above: one more or less of them is chance."""
     floor, _ = shares(s.docs, s.best(combine(s, np.full(len(s.doc), -20.0))), 0.0)
     for zero in np.arange(-2.0, 12.0, 0.05):
-        now, _ = shares(s.docs, s.best(combine(s, model - zero)), 0.0)
-        if all(now[k] <= max(BUDGET[k], floor[k]) for k in now):
+        now, n = shares(s.docs, s.best(combine(s, model - zero)), 0.0)
+        if all(now[k] <= max(BUDGET[k], floor[k], 2.0 / n[k]) for k in now):
             return zero
     return 12.0
 
