@@ -104,6 +104,26 @@ static bool is_environment(const char *name)
 	return strcmp(name, "os.environ") == 0 || strcmp(name, "process.env") == 0;
 }
 
+static bool ends_with(const char *s, const char *tail)
+{
+	size_t n = strlen(s), k = strlen(tail);
+
+	return n >= k && strcmp(s + n - k, tail) == 0;
+}
+
+/* What a member of JavaScript is, whatever way leads to it: f.constructor is Function. */
+static const char *script_member(
+	const struct code_walk *w, const struct code_val *obj, const char *name)
+{
+	if (!w->front->index_is_member)
+		return name;
+	if (ends_with(name, ".constructor") &&
+		((obj->flags & CODE_V_FUNC) || strcmp(obj->name, "Function") == 0 ||
+			ends_with(obj->name, ".constructor")))
+		return "Function";
+	return ends_with(name, ").mainModule.require") ? "require" : name;
+}
+
 static struct code_val attr(struct code_walk *w, const struct code_val *c, size_t n)
 {
 	const struct code_val *obj = code_child(c, n, CODE_F_OBJECT);
@@ -125,6 +145,7 @@ static struct code_val attr(struct code_walk *w, const struct code_val *c, size_
 	}
 	v.name = member_name(w, obj->str && !*obj->name ? "str" : obj->name, w->text + a->start,
 		a->end - a->start);
+	v.name = script_member(w, obj, v.name);
 	v.taint |= obj->taint | taint_of_name(w, v.name);
 	if ((v.taint & CODE_T_ENV) && is_environment(obj->name) && !taint_of_name(w, v.name))
 		v.taint = (v.taint & ~CODE_T_ENV) | CODE_T_ENVVAR;
@@ -195,6 +216,7 @@ static struct code_val key_of(
 		v.flags = CODE_V_HIDDEN;
 	v.name = space || member ? namespace_member(w, obj->name, i)
 				 : member_name(w, obj->name, i->str, i->len);
+	v.name = script_member(w, obj, v.name);
 	v.taint = obj->taint | taint_of_name(w, v.name);
 	if (strstr(v.name, "environ.") || strstr(v.name, ".env."))
 		v.taint = (v.taint & ~CODE_T_ENV) | CODE_T_ENVVAR;

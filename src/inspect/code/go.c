@@ -344,10 +344,13 @@ static void unquote(struct code_walk *w, struct code_val *v)
 static const char *context(
 	struct code_walk *w, uint8_t kind, const char *name, const struct code_val *c, size_t n)
 {
+	size_t lists = 0;
+
 	(void)w;
-	(void)c;
-	(void)n;
-	return kind == CODE_FUNC && strcmp(name, "init") == 0 ? "init" : NULL;
+	for (size_t i = 0; i < n; i++)
+		lists += c[i].kind == CODE_PARAMS;
+	/* a method has a list for its receiver as well */
+	return kind == CODE_FUNC && lists < 2 && strcmp(name, "init") == 0 ? "init" : NULL;
 }
 
 const struct code_front code_go = {
