@@ -368,11 +368,14 @@ static struct code_val result(struct code_walk *w, const struct code_known *k, c
 	}
 	if (k && k->op == CODE_OP_INTO)
 		flow_into(w, receiver, in);
-	if (k && (k->taint & CODE_T_ENVVAR) && n && args[0].str)
-		v.taint = code_taint_of_variable(args[0].str);
 	v.name = result_name(w, name);
 	v.taint =
 		(k && k->clears ? 0 : in & ~CODE_T_ARGS) | (in & CODE_T_ARGS) | (k ? k->taint : 0);
+	if (k && (k->taint & CODE_T_ENVVAR) && n && args[0].str) {
+		v.taint |= code_taint_of_variable(args[0].str);
+		if (code_names_program(args[0].str))
+			v.taint &= ~CODE_T_ENVVAR;
+	}
 	return v;
 }
 

@@ -368,6 +368,7 @@ struct code_val code_percent(
 	struct code_walk *w, const struct code_val *f, const struct code_val *args);
 uint32_t code_taint_of_text(const char *s, size_t len);
 uint32_t code_taint_of_variable(const char *name); /* of the environment */
+bool code_names_program(const char *name); /* whether it is there to name a program to be run */
 
 /* render.c */
 void code_event(struct code_walk *w, const char *verb, const char *name,

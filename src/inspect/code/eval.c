@@ -119,9 +119,12 @@ static const char *script_member(
 		return name;
 	if (ends_with(name, ".constructor") &&
 		((obj->flags & CODE_V_FUNC) || strcmp(obj->name, "Function") == 0 ||
+			strcmp(obj->name, "Object.getPrototypeOf()") == 0 ||
 			ends_with(obj->name, ".constructor")))
 		return "Function";
-	return ends_with(name, ").mainModule.require") ? "require" : name;
+	return ends_with(name, ").mainModule.require") || ends_with(name, ".constructor._load")
+		       ? "require"
+		       : name;
 }
 
 static struct code_val attr(struct code_walk *w, const struct code_val *c, size_t n)
@@ -348,8 +351,10 @@ static struct code_val binary(struct code_walk *w, const struct code_val *c, siz
 		v.flags = CODE_V_NUMBER;
 		return v;
 	}
-	if (op_is(w, op, "|") && *l->name && *r->name) { /* flags */
-		v.name = bawn_arena_printf(w->a, "%.90s|%.90s", l->name, r->name) ?: "";
+	if (op_is(w, op, "|") && (*l->name || *r->name)) { /* flags */
+		v.name = *l->name && *r->name
+				 ? bawn_arena_printf(w->a, "%.90s|%.90s", l->name, r->name) ?: ""
+				 : (*l->name ? l->name : r->name);
 		return v;
 	}
 	if (op_is(w, op, "+") && (l->str || r->str))

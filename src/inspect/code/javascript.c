@@ -224,6 +224,7 @@ static const struct code_known known[] = {
 	{"localStorage.getItem", CODE_OP_NONE, CODE_T_CRED, true},
 	{"location.hash", CODE_OP_NONE, CODE_T_USER, false},
 	{"location.search", CODE_OP_NONE, CODE_T_USER, false},
+	{"module._load", CODE_OP_IMPORT, 0, false},
 	{"module.constructor._load", CODE_OP_IMPORT, 0, false},
 	{"module.require", CODE_OP_IMPORT, 0, false},
 	{"navigator.clipboard.readText", CODE_OP_NONE, CODE_T_CLIP, true},

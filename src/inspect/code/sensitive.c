@@ -100,6 +100,20 @@ static const char *const places[] = {
 	"steam\\config",
 	"minecraft\\launcher",
 	".minecraft/launcher",
+	".config/gh/hosts",
+	".cargo/credentials",
+	".gem/credentials",
+	"credentials.tfrc.json",
+	"msal_token_cache",
+	".password-store",
+	"share/keyrings",
+	".vault-token",
+	".s3cfg",
+	"id_ecdsa",
+	"id_dsa",
+	".claude/.credentials",
+	".codex/auth.json",
+	"/proc/*/environ",
 };
 
 /*
@@ -126,11 +140,27 @@ static const uint64_t *starts(void)
 	return bits;
 }
 
+/* What lies next to keys and is none: the public halves, the names of hosts. */
+static bool names_public(const char *low, size_t len)
+{
+	static const char *const ends[] = {".pub", "known_hosts", ".ssh/config"};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		size_t k = strlen(ends[i]);
+
+		if (len >= k && strcmp(low + len - k, ends[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Whether a place is named in a text of small letters. */
 static bool names_place(const char *low, size_t len)
 {
 	const uint64_t *bits = starts();
 
+	if (names_public(low, len))
+		return false;
 	for (size_t at = 0; at + 1 < len; at++) {
 		if (!(bits[start_of(low + at) / 64] >> start_of(low + at) % 64 & 1))
 			continue;
@@ -175,4 +205,19 @@ uint32_t code_taint_of_variable(const char *name)
 		if (strcasecmp(name, hosts[i]) == 0)
 			return CODE_T_HOST;
 	return 0;
+}
+
+bool code_names_program(const char *name)
+{
+	static const char *const programs[] = {"EDITOR", "VISUAL", "PAGER", "SHELL", "BROWSER"};
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		size_t k = strlen(programs[i]); /* GIT_EDITOR as well */
+
+		if (n >= k && strcmp(name + n - k, programs[i]) == 0 &&
+			(n == k || name[n - k - 1] == '_'))
+			return true;
+	}
+	return false;
 }
