@@ -17,6 +17,7 @@
  *   call x.run y @func obscured hidden                 (and was encoded before)
  *   assign os.environ["LD_PRELOAD"] "/tmp/x.so" @module
  *   text "https://host/api" @module
+ *   regex "^0x[a-fA-F0-9]{40}$" @func    (JavaScript: those that look for tokens or wallets)
  *   file python blob exec net            (what was found in the whole file, sorted)
  *
  * Rules (rules/code) are matched against these lines.
@@ -71,6 +72,7 @@ enum code_kind {
 	CODE_PARAMS,
 	CODE_PASS, /* the value of its last child */
 	CODE_PATTERN,
+	CODE_REGEX,
 	CODE_RETURN,
 	CODE_SLICE,
 	CODE_STATEMENT,

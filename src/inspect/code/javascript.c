@@ -49,7 +49,7 @@ static const struct code_name kinds[] = {
 	{"pair_pattern", CODE_PAIR},
 	{"parenthesized_expression", CODE_PASS},
 	{"property_identifier", CODE_IDENT},
-	{"regex", CODE_OTHER},
+	{"regex", CODE_REGEX},
 	{"rest_pattern", CODE_LIST},
 	{"return_statement", CODE_RETURN},
 	{"sequence_expression", CODE_PASS},
@@ -425,6 +425,25 @@ static void unquote(struct code_walk *w, struct code_val *v)
 	bawn_buf_done(&b);
 }
 
+/* Most say nothing about what a program is for; long runs of letters are tokens or wallets. */
+static void regex(struct code_walk *w, const struct code_val *v)
+{
+	static const char *const marks[] = {"{40}", "{64}", "{24}", "bc1", "{25,", "{36,", "{26,"};
+	struct code_val x = *v;
+	size_t len = v->end - v->start;
+
+	if (!w->last || len < 12)
+		return;
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		if (!memmem(w->text + v->start, len, marks[i], strlen(marks[i])))
+			continue;
+		x.str = w->text + v->start;
+		x.len = (uint32_t)len;
+		code_event(w, "regex", "", &x, 1, v);
+		return;
+	}
+}
+
 static bool leave(
 	struct code_walk *w, uint8_t kind, struct code_val *c, size_t n, struct code_val *out)
 {
@@ -446,6 +465,9 @@ static bool leave(
 	}
 	case CODE_ASSIGN:
 		return destructure(w, c, n);
+	case CODE_REGEX:
+		regex(w, out);
+		return true;
 	default:
 		return false;
 	}
