@@ -351,6 +351,21 @@ static bool known_result(struct code_walk *w, const struct code_known *k,
 	return false;
 }
 
+/* What comes out of functions that are given to another one to be called with each part. */
+static uint32_t made_by(const struct code_walk *w, const char *name, const struct code_val *args,
+	size_t n)
+{
+	const char *tail = strrchr(name, '.');
+	const struct code_known *k;
+
+	if (!n || (strcmp(name, "map") != 0 && (!tail || strcmp(tail, ".map") != 0)))
+		return 0;
+	if ((args[0].flags & CODE_V_FUNC) && args[0].num > 0 && (size_t)args[0].num <= w->n_funcs)
+		return w->funcs[args[0].num - 1].ret & (CODE_T_HIDDEN | CODE_T_DECODED);
+	k = *args[0].name ? code_known_find(w, args[0].name) : NULL;
+	return k && k->op == CODE_OP_CHARS ? CODE_T_HIDDEN : 0;
+}
+
 static struct code_val result(struct code_walk *w, const struct code_known *k, const char *name,
 	const struct code_val *receiver, const struct code_val *args, size_t n)
 {
@@ -361,6 +376,7 @@ static struct code_val result(struct code_walk *w, const struct code_known *k, c
 
 	for (size_t i = 0; i < n; i++)
 		in |= args[i].taint;
+	in |= made_by(w, name, args, n);
 	if (k && known_result(w, k, method, args, n, &v)) {
 		if (k->op == CODE_OP_SAME)
 			v.taint |= in;
@@ -416,9 +432,11 @@ static bool unwrap_call(bool script, const struct code_val **callee,
 
 	if (!tail || !f || !*f->name || (f->flags & CODE_V_FUNC))
 		return false;
-	if (script && strcmp(tail, ".apply") == 0 && *n == 2 && (*args)[1].n) {
-		*n = (*args)[1].n;
-		*args = (*args)[1].items;
+	if (script && strcmp(tail, ".apply") == 0 && *n == 2) {
+		bool known = (*args)[1].n;
+
+		*n = known ? (*args)[1].n : 1;
+		*args = known ? (*args)[1].items : *args + 1;
 	} else if (script && strcmp(tail, ".call") == 0 && *n) {
 		*args += 1;
 		*n -= 1;

@@ -353,6 +353,7 @@ struct code_val code_leave(struct code_walk *w, uint8_t kind, struct code_val *c
 void code_loop(struct code_walk *w, const struct code_val *c, size_t n);
 void code_params(struct code_walk *w, const struct code_val *c, size_t n);
 const struct code_val *code_child(const struct code_val *c, size_t n, uint8_t field);
+uint32_t code_taint_of_name(const struct code_walk *w, const char *name);
 
 /* call.c */
 struct code_val code_call(struct code_walk *w, const struct code_val *callee,

@@ -90,7 +90,7 @@ static struct code_val ident(struct code_walk *w, uint32_t start, uint32_t end)
 }
 
 /* What only reading a member of something tells. */
-static uint32_t taint_of_name(struct code_walk *w, const char *name)
+uint32_t code_taint_of_name(const struct code_walk *w, const char *name)
 {
 	const struct code_known *k = code_known_find(w, name);
 
@@ -149,8 +149,8 @@ static struct code_val attr(struct code_walk *w, const struct code_val *c, size_
 	v.name = member_name(w, obj->str && !*obj->name ? "str" : obj->name, w->text + a->start,
 		a->end - a->start);
 	v.name = script_member(w, obj, v.name);
-	v.taint |= obj->taint | taint_of_name(w, v.name);
-	if ((v.taint & CODE_T_ENV) && is_environment(obj->name) && !taint_of_name(w, v.name))
+	v.taint |= obj->taint | code_taint_of_name(w, v.name);
+	if ((v.taint & CODE_T_ENV) && is_environment(obj->name) && !code_taint_of_name(w, v.name))
 		v.taint = (v.taint & ~CODE_T_ENV) | CODE_T_ENVVAR;
 	v.flags = obj->flags & CODE_V_HIDDEN;
 	v.var = obj->var;
@@ -220,7 +220,7 @@ static struct code_val key_of(
 	v.name = space || member ? namespace_member(w, obj->name, i)
 				 : member_name(w, obj->name, i->str, i->len);
 	v.name = script_member(w, obj, v.name);
-	v.taint = obj->taint | taint_of_name(w, v.name);
+	v.taint = obj->taint | code_taint_of_name(w, v.name);
 	if (strstr(v.name, "environ.") || strstr(v.name, ".env."))
 		v.taint = (v.taint & ~CODE_T_ENV) | CODE_T_ENVVAR;
 	return v;
@@ -494,11 +494,14 @@ void code_params(struct code_walk *w, const struct code_val *c, size_t n)
 static struct code_val func(struct code_walk *w, const struct code_val *c, size_t n, uint32_t start)
 {
 	const struct code_val *name = code_child(c, n, CODE_F_NAME);
+	const struct code_val *body = code_child(c, n, CODE_F_BODY);
 	struct code_func *f = code_func_add(w, start + 1, "");
 	struct code_val v = {.name = "", .flags = CODE_V_FUNC};
 
 	if (!f)
 		return v;
+	if (body && body->kind != CODE_BLOCK) /* x => f(x) */
+		f->ret |= body->taint;
 	v.num = f - w->funcs + 1;
 	if (!name)
 		return v;

@@ -144,6 +144,9 @@ static const struct code_known known[] = {
 	{"XMLHttpRequest", CODE_OP_SEND, CODE_T_NET, true},
 	{"atob", CODE_OP_BASE64, CODE_T_DECODED, false},
 	{"axios", CODE_OP_SEND, CODE_T_NET, true},
+	{"axios.create().get", CODE_OP_SEND, CODE_T_NET, true},
+	{"axios.create().post", CODE_OP_SEND, CODE_T_NET, true},
+	{"axios.create().put", CODE_OP_SEND, CODE_T_NET, true},
 	{"axios.default.get", CODE_OP_SEND, CODE_T_NET, true},
 	{"axios.default.post", CODE_OP_SEND, CODE_T_NET, true},
 	{"axios.get", CODE_OP_SEND, CODE_T_NET, true},
@@ -177,9 +180,14 @@ static const struct code_known known[] = {
 	{"decodeURIComponent", CODE_OP_PERCENT, 0, false},
 	{"desktop-screenshot", CODE_OP_NONE, CODE_T_SCREEN, true},
 	{"dgram.createSocket", CODE_OP_SEND, CODE_T_NET, true},
+	{"dns.Resolver().resolve", CODE_OP_SEND, CODE_T_NET, true},
+	{"dns.Resolver().resolve4", CODE_OP_SEND, CODE_T_NET, true},
+	{"dns.Resolver().resolveTxt", CODE_OP_SEND, CODE_T_NET, true},
 	{"dns.lookup", CODE_OP_SEND, CODE_T_NET, true},
 	{"dns.promises.lookup", CODE_OP_SEND, CODE_T_NET, true},
 	{"dns.promises.resolve", CODE_OP_SEND, CODE_T_NET, true},
+	{"dns.promises.resolve4", CODE_OP_SEND, CODE_T_NET, true},
+	{"dns.promises.resolveTxt", CODE_OP_SEND, CODE_T_NET, true},
 	{"dns.resolve", CODE_OP_SEND, CODE_T_NET, true},
 	{"dns.resolve4", CODE_OP_SEND, CODE_T_NET, true},
 	{"dns.resolveTxt", CODE_OP_SEND, CODE_T_NET, true},
@@ -207,12 +215,15 @@ static const struct code_known known[] = {
 	{"fs.readdirSync", CODE_OP_NONE, CODE_T_FILE, false},
 	{"fs/promises.readFile", CODE_OP_NONE, CODE_T_FILE, false},
 	{"global.eval", CODE_OP_EVAL, 0, true},
+	{"global.fetch", CODE_OP_SEND, CODE_T_NET, true},
 	{"globalThis.eval", CODE_OP_EVAL, 0, true},
+	{"globalThis.fetch", CODE_OP_SEND, CODE_T_NET, true},
 	{"got", CODE_OP_SEND, CODE_T_NET, true},
 	{"got.get", CODE_OP_SEND, CODE_T_NET, true},
 	{"got.post", CODE_OP_SEND, CODE_T_NET, true},
 	{"http.get", CODE_OP_SEND, CODE_T_NET, true},
 	{"http.request", CODE_OP_SEND, CODE_T_NET, true},
+	{"http2.connect().request", CODE_OP_SEND, CODE_T_NET, true},
 	{"https.get", CODE_OP_SEND, CODE_T_NET, true},
 	{"https.request", CODE_OP_SEND, CODE_T_NET, true},
 	{"import", CODE_OP_IMPORT, 0, false},
@@ -221,6 +232,10 @@ static const struct code_known known[] = {
 	{"jQuery.get", CODE_OP_SEND, CODE_T_NET, true},
 	{"jQuery.post", CODE_OP_SEND, CODE_T_NET, true},
 	{"js-base64.Base64.decode", CODE_OP_BASE64, CODE_T_DECODED, false},
+	{"ky", CODE_OP_SEND, CODE_T_NET, true},
+	{"ky.get", CODE_OP_SEND, CODE_T_NET, true},
+	{"ky.post", CODE_OP_SEND, CODE_T_NET, true},
+	{"ky.put", CODE_OP_SEND, CODE_T_NET, true},
 	{"localStorage.getItem", CODE_OP_NONE, CODE_T_CRED, true},
 	{"location.hash", CODE_OP_NONE, CODE_T_USER, false},
 	{"location.search", CODE_OP_NONE, CODE_T_USER, false},
@@ -267,11 +282,14 @@ static const struct code_known known[] = {
 	{"require", CODE_OP_IMPORT, 0, false},
 	{"robotjs.screen.capture", CODE_OP_NONE, CODE_T_SCREEN, true},
 	{"screenshot-desktop", CODE_OP_NONE, CODE_T_SCREEN, true},
+	{"self.fetch", CODE_OP_SEND, CODE_T_NET, true},
 	{"shelljs.exec", CODE_OP_SHELL, CODE_T_OUTPUT, true},
+	{"socket.io-client().emit", CODE_OP_SEND, CODE_T_NET, true},
 	{"spawn", CODE_OP_PROCESS, CODE_T_OUTPUT, true},
 	{"spawnSync", CODE_OP_PROCESS, CODE_T_OUTPUT, true},
 	{"superagent.get", CODE_OP_SEND, CODE_T_NET, true},
 	{"superagent.post", CODE_OP_SEND, CODE_T_NET, true},
+	{"superagent.put", CODE_OP_SEND, CODE_T_NET, true},
 	{"tls.connect", CODE_OP_SEND, CODE_T_NET, true},
 	{"undici.fetch", CODE_OP_SEND, CODE_T_NET, true},
 	{"undici.request", CODE_OP_SEND, CODE_T_NET, true},
@@ -285,6 +303,7 @@ static const struct code_known known[] = {
 	{"vm.runInThisContext", CODE_OP_EVAL, 0, true},
 	{"window.atob", CODE_OP_BASE64, CODE_T_DECODED, false},
 	{"window.eval", CODE_OP_EVAL, 0, true},
+	{"window.fetch", CODE_OP_SEND, CODE_T_NET, true},
 	{"window.location.hash", CODE_OP_NONE, CODE_T_USER, false},
 	{"ws", CODE_OP_SEND, CODE_T_NET, true},
 	{"zlib.brotliDecompressSync", CODE_OP_NONE, CODE_T_DECODED, false},
@@ -311,6 +330,7 @@ static void import_name(struct code_walk *w, const char *module, const struct co
 				 w->a, "%.100s.%.80s", module, code_text(w, from->start, from->end))
 				 ?: "";
 	}
+	v.taint = code_taint_of_name(w, v.name);
 	(void)code_var_set(w, 0, w->text + local->start, local->end - local->start, &v);
 }
 
@@ -362,6 +382,7 @@ static bool destructure(struct code_walk *w, const struct code_val *c, size_t n)
 				s++, len--;
 		}
 		v.name = bawn_arena_printf(w->a, "%.100s.%.80s", r->name, key) ?: "";
+		v.taint |= code_taint_of_name(w, v.name);
 		(void)code_var_set(w, w->scope, s, len, &v);
 	}
 	return true;
