@@ -352,8 +352,8 @@ static bool known_result(struct code_walk *w, const struct code_known *k,
 }
 
 /* What comes out of functions that are given to another one to be called with each part. */
-static uint32_t made_by(const struct code_walk *w, const char *name, const struct code_val *args,
-	size_t n)
+static uint32_t made_by(
+	const struct code_walk *w, const char *name, const struct code_val *args, size_t n)
 {
 	const char *tail = strrchr(name, '.');
 	const struct code_known *k;

@@ -145,6 +145,8 @@ static bool names_public(const char *low, size_t len)
 {
 	static const char *const ends[] = {".pub", "known_hosts", ".ssh/config"};
 
+	if (memchr(low, ' ', len)) /* more than one name */
+		return false;
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		size_t k = strlen(ends[i]);
 
