@@ -23,6 +23,7 @@ struct counts {
 	size_t letters;    /* and figures */
 	size_t line_max;
 	size_t lines;
+	bool script; /* JavaScript */
 	bool pushed;
 	bool bidi;
 };
@@ -88,8 +89,10 @@ static void line(const char *s, size_t n, struct counts *c)
 			i += k;
 			continue;
 		}
-		c->letters += isdigit((unsigned char)s[i]) || (s[i] & 0x80);
-		c->brackets += s[i] && strchr("[](){}!+~$", s[i]);
+		if (c->script) {
+			c->letters += isdigit((unsigned char)s[i]) || (s[i] & 0x80);
+			c->brackets += s[i] && strchr("[](){}!+~$", s[i]);
+		}
 		if (s[i] == '\\' && i + 3 < n && s[i + 1] == 'x')
 			c->escapes++;
 		if ((unsigned char)s[i] == 0xe2 && i + 2 < n && (unsigned char)s[i + 1] == 0x80 &&
@@ -101,7 +104,7 @@ static void line(const char *s, size_t n, struct counts *c)
 
 void code_shape(struct code_walk *w)
 {
-	struct counts c = {0};
+	struct counts c = {.script = w->front == &code_javascript};
 	const char *p = w->text, *end = w->text + w->len;
 
 	if (!bawn_scan_spend(w->scan, w->len)) {
