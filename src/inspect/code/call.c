@@ -391,6 +391,8 @@ static struct code_val result(struct code_walk *w, const struct code_known *k, c
 		v.taint |= code_taint_of_variable(args[0].str);
 		if (code_names_program(args[0].str))
 			v.taint &= ~CODE_T_ENVVAR;
+		if (code_names_home(args[0].str))
+			return code_str(w, "~", 1, 0);
 	}
 	return v;
 }
@@ -471,6 +473,31 @@ static bool unwrap_call(bool script, const struct code_val **callee,
 	return true;
 }
 
+/* p.write_text(x): the path is what a rule has to see first. */
+static void say(struct code_walk *w, const struct code_known *k, const char *name, bool new,
+	const struct code_val *receiver, const struct code_val *args, size_t n,
+	const struct code_val *at)
+{
+	static const char *const methods[] = {"str.open", "str.read_bytes", "str.read_text",
+		"str.unlink", "str.write_bytes", "str.write_text"};
+	struct code_val with[3];
+
+	for (size_t i = 0; receiver && receiver->str && i < sizeof(methods) / sizeof(methods[0]);
+		i++) {
+		size_t m = n < 2 ? n : 2;
+
+		if (strcmp(name, methods[i]) != 0)
+			continue;
+		with[0] = *receiver;
+		with[0].key = NULL;
+		for (size_t j = 0; j < m; j++)
+			with[j + 1] = args[j];
+		code_event(w, "call", name, with, m + 1, at);
+		return;
+	}
+	code_event(w, verb_of(k, new), name, args, n, at);
+}
+
 struct code_val code_call(struct code_walk *w, const struct code_val *callee,
 	const struct code_val *receiver, const struct code_val *args, size_t n, bool new)
 {
@@ -486,7 +513,7 @@ struct code_val code_call(struct code_walk *w, const struct code_val *callee,
 		at.end = args[n - 1].end > at.end ? args[n - 1].end : at.end;
 	if (callee->kind == CODE_FUNC || (callee->flags & CODE_V_FUNC && !f))
 		name = "(func)";
-	code_event(w, verb_of(k, new), name, args, n, &at);
+	say(w, k, name, new, receiver, args, n, &at);
 	call_back(w, k, receiver, args, n);
 	if (f)
 		v = own(w, f, &at, args, n);

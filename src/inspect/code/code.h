@@ -122,7 +122,8 @@ enum code_field {
 #define CODE_T_SERIAL  (1u << 16) /* bytecode or serialised objects */
 #define CODE_T_TEMP    (1u << 17) /* a path in a temporary or public directory */
 #define CODE_T_CLI     (1u << 18) /* what the one who starts the program gives: arguments, stdin */
-#define CODE_TAINTS    19
+#define CODE_T_HOME    (1u << 19) /* a hidden file of somebody's home, or its path */
+#define CODE_TAINTS    20
 #define CODE_T_ARG0    (1u << 24) /* which parameter, for what a function does with it */
 #define CODE_T_ARGS    (0xfu << 24)
 extern const char *const code_taint_names[CODE_TAINTS];
@@ -371,6 +372,7 @@ struct code_val code_percent(
 	struct code_walk *w, const struct code_val *f, const struct code_val *args);
 uint32_t code_taint_of_text(const char *s, size_t len);
 uint32_t code_taint_of_variable(const char *name); /* of the environment */
+bool code_names_home(const char *name);
 bool code_names_program(const char *name); /* whether it is there to name a program to be run */
 
 /* render.c */

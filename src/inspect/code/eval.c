@@ -127,6 +127,18 @@ static const char *script_member(
 		       : name;
 }
 
+/* process.env.HOME, os.environ["HOME"], u.HomeDir */
+static bool is_home(const char *name)
+{
+	const char *tail = strrchr(name, '.');
+
+	if (!tail)
+		return false;
+	if (strncmp(name, "process.env.", 12) == 0 || strncmp(name, "os.environ.", 11) == 0)
+		return code_names_home(tail + 1);
+	return strcmp(name, "os/user.Current().HomeDir") == 0;
+}
+
 static struct code_val attr(struct code_walk *w, const struct code_val *c, size_t n)
 {
 	const struct code_val *obj = code_child(c, n, CODE_F_OBJECT);
@@ -149,6 +161,8 @@ static struct code_val attr(struct code_walk *w, const struct code_val *c, size_
 	v.name = member_name(w, obj->str && !*obj->name ? "str" : obj->name, w->text + a->start,
 		a->end - a->start);
 	v.name = script_member(w, obj, v.name);
+	if (is_home(v.name))
+		return code_str(w, "~", 1, 0);
 	v.taint |= obj->taint | code_taint_of_name(w, v.name);
 	if ((v.taint & CODE_T_ENV) && is_environment(obj->name) && !code_taint_of_name(w, v.name))
 		v.taint = (v.taint & ~CODE_T_ENV) | CODE_T_ENVVAR;
@@ -220,6 +234,8 @@ static struct code_val key_of(
 	v.name = space || member ? namespace_member(w, obj->name, i)
 				 : member_name(w, obj->name, i->str, i->len);
 	v.name = script_member(w, obj, v.name);
+	if (is_home(v.name))
+		return code_str(w, "~", 1, 0);
 	v.taint = obj->taint | code_taint_of_name(w, v.name);
 	if (strstr(v.name, "environ.") || strstr(v.name, ".env."))
 		v.taint = (v.taint & ~CODE_T_ENV) | CODE_T_ENVVAR;

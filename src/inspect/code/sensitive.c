@@ -26,6 +26,7 @@ const char *const code_taint_names[CODE_TAINTS] = {
 	"serial",
 	"temp",
 	"cli",
+	"home",
 };
 
 static const char *const places[] = {
@@ -114,6 +115,21 @@ static const char *const places[] = {
 	".claude/.credentials",
 	".codex/auth.json",
 	"/proc/*/environ",
+	"/proc/1/environ",
+	"rclone/rclone.conf",
+	".pgpass",
+	"/.my.cnf",
+	"globalstorage/state.vscdb",
+	".xauthority",
+	".config/op/config",
+	"/.boto",
+	"doctl/config.yaml",
+	".composer/auth.json",
+	".m2/settings",
+	".subversion/auth",
+	"wireguard/wg0.conf",
+	".kdbx",
+	"ledger live",
 };
 
 /*
@@ -191,6 +207,8 @@ uint32_t code_taint_of_text(const char *s, size_t len)
 		t |= CODE_T_TEMP;
 	if (names_place(low, len) || strcmp(low, ".ssh") == 0 || strcmp(low, ".aws") == 0)
 		t |= CODE_T_CRED;
+	else if (strncmp(low, "~/.", 3) == 0)
+		t |= CODE_T_HOME;
 	return t;
 }
 
@@ -207,6 +225,11 @@ uint32_t code_taint_of_variable(const char *name)
 		if (strcasecmp(name, hosts[i]) == 0)
 			return CODE_T_HOST;
 	return 0;
+}
+
+bool code_names_home(const char *name)
+{
+	return strcmp(name, "HOME") == 0 || strcmp(name, "USERPROFILE") == 0;
 }
 
 bool code_names_program(const char *name)
