@@ -371,6 +371,8 @@ struct code_val code_reverse(struct code_walk *w, const struct code_val *v);
 struct code_val code_percent(
 	struct code_walk *w, const struct code_val *f, const struct code_val *args);
 uint32_t code_taint_of_text(const char *s, size_t len);
+/* The taint of a path made of parts: ".ssh" is one of keys, but ".ssh/known_hosts" has none. */
+uint32_t code_taint_of_path(const struct code_val *v);
 uint32_t code_taint_of_variable(const char *name); /* of the environment */
 bool code_names_home(const char *name);
 bool code_names_program(const char *name); /* whether it is there to name a program to be run */

@@ -380,7 +380,9 @@ static struct code_val binary(struct code_walk *w, const struct code_val *c, siz
 	if (op_is(w, op, "/") && (r->str || l->str)) { /* paths */
 		struct code_val slash = code_str(w, "/", 1, 0), x = code_concat(w, l, &slash);
 
-		return code_concat(w, &x, r);
+		x = code_concat(w, &x, r);
+		x.taint = code_taint_of_path(&x);
+		return x;
 	}
 	if ((op_is(w, op, "||") || op_is(w, op, "??") || op_is(w, op, "or")) &&
 		(*l->name || l->str)) {

@@ -405,6 +405,7 @@ static bool fold_build(struct code_walk *w, uint8_t op, const struct code_val *r
 	case CODE_OP_PATH:
 		list = list_of(args, n);
 		*out = join(w, "/", 1, &list, false);
+		out->taint = code_taint_of_path(out);
 		return true;
 	case CODE_OP_FORMAT:
 		if (text)

@@ -166,7 +166,7 @@ static bool names_public(const char *low, size_t len)
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		size_t k = strlen(ends[i]);
 
-		if (len >= k && strcmp(low + len - k, ends[i]) == 0)
+		if (len >= k && memcmp(low + len - k, ends[i], k) == 0)
 			return true;
 	}
 	return false;
@@ -210,6 +210,13 @@ uint32_t code_taint_of_text(const char *s, size_t len)
 	else if (strncmp(low, "~/.", 3) == 0)
 		t |= CODE_T_HOME;
 	return t;
+}
+
+uint32_t code_taint_of_path(const struct code_val *v)
+{
+	bool public = v->str && v->len && !(v->taint & CODE_T_FILE) && names_public(v->str, v->len);
+
+	return public ? v->taint & ~(uint32_t)CODE_T_CRED : v->taint;
 }
 
 uint32_t code_taint_of_variable(const char *name)

@@ -159,7 +159,12 @@ TEST(what_is_no_secret)
 
 	has_not(p, "open('/home/u/.ssh/id_rsa.pub')\n", "cred");
 	has_not(p, "open('/home/u/.ssh/known_hosts')\n", "cred");
+	has_not(p, "import os\nopen(os.path.join(h, '.ssh', 'known_hosts'))\n",
+		"known_hosts\"<cred");
+	has_not(p, "from pathlib import Path\n(Path.home() / '.ssh' / 'x.pub').read_text()\n",
+		"x.pub\"<cred");
 	has(p, "open('/home/u/.ssh/id_rsa')\n", "cred");
+	has(p, "import os\nopen(os.path.join(h, '.ssh', 'id_rsa'))\n", "id_rsa\"<cred");
 	has(p, "f('/home/u/.ssh/id_rsa /home/u/.ssh/id_rsa.pub')\n", "cred");
 	has_not(p, "import subprocess\nf(subprocess.check_output(['git', 'rev-parse', 'HEAD']))\n",
 		"<output>");
