@@ -357,13 +357,21 @@ static uint32_t made_by(
 {
 	const char *tail = strrchr(name, '.');
 	const struct code_known *k;
+	uint32_t t = 0;
 
-	if (!n || (strcmp(name, "map") != 0 && (!tail || strcmp(tail, ".map") != 0)))
+	if (strcmp(name, "map") != 0 &&
+		(!tail || (strcmp(tail, ".map") != 0 && strcmp(tail, ".replace") != 0)))
 		return 0;
-	if ((args[0].flags & CODE_V_FUNC) && args[0].num > 0 && (size_t)args[0].num <= w->n_funcs)
-		return w->funcs[args[0].num - 1].ret & (CODE_T_HIDDEN | CODE_T_DECODED);
-	k = *args[0].name ? code_known_find(w, args[0].name) : NULL;
-	return k && k->op == CODE_OP_CHARS ? CODE_T_HIDDEN : 0;
+	for (size_t i = 0; i < n && i < 2; i++) {
+		if ((args[i].flags & CODE_V_FUNC) && args[i].num > 0 &&
+			(size_t)args[i].num <= w->n_funcs)
+			t |= w->funcs[args[i].num - 1].ret;
+		k = !i && *args[i].name ? code_known_find(w, args[i].name) : NULL;
+		if (k &&
+			(k->op == CODE_OP_CHARS || k->op == CODE_OP_BASE64 || k->op == CODE_OP_HEX))
+			t |= CODE_T_HIDDEN;
+	}
+	return t & (CODE_T_HIDDEN | CODE_T_DECODED);
 }
 
 static struct code_val result(struct code_walk *w, const struct code_known *k, const char *name,
@@ -380,6 +388,8 @@ static struct code_val result(struct code_walk *w, const struct code_known *k, c
 	if (k && known_result(w, k, method, args, n, &v)) {
 		if (k->op == CODE_OP_SAME)
 			v.taint |= in;
+		if (k->op == CODE_OP_REPLACE)
+			v.taint |= in & (CODE_T_HIDDEN | CODE_T_DECODED);
 		return v;
 	}
 	if (k && k->op == CODE_OP_INTO)
@@ -424,6 +434,9 @@ static struct code_func *own_function(struct code_walk *w, const struct code_val
 {
 	const char *name = callee->name, *tail;
 
+	/* const f = x => …; f(y) */
+	if ((callee->flags & CODE_V_FUNC) && callee->num > 0 && (size_t)callee->num <= w->n_funcs)
+		return &w->funcs[callee->num - 1];
 	if (!*name)
 		return NULL;
 	if (strncmp(name, w->front->self, strlen(w->front->self)) == 0)
@@ -511,13 +524,15 @@ struct code_val code_call(struct code_walk *w, const struct code_val *callee,
 		w->seen[callee->start / 8] |= (uint8_t)(1u << (callee->start % 8));
 	if (n)
 		at.end = args[n - 1].end > at.end ? args[n - 1].end : at.end;
-	if (callee->kind == CODE_FUNC || (callee->flags & CODE_V_FUNC && !f))
+	if (callee->kind == CODE_FUNC || ((callee->flags & CODE_V_FUNC) && (!f || !*callee->name)))
 		name = "(func)";
 	say(w, k, name, new, receiver, args, n, &at);
 	call_back(w, k, receiver, args, n);
-	if (f)
+	if (f) {
 		v = own(w, f, &at, args, n);
-	else {
+		if (callee->kind == CODE_FUNC || (!*v.name && !v.str && !v.n && !*callee->name))
+			v.name = "(func)()";
+	} else {
 		if (k)
 			act(w, k, name, &at, args, n);
 		v = result(w, k, name, receiver, args, n);

@@ -213,7 +213,9 @@ static const char *namespace_member(struct code_walk *w, const char *base, const
 		return member_name(w, bawn_arena_strndup(w->a, base, n - 9) ?: "", i->str, i->len);
 	if (strcmp(base, "vars()") == 0 || strncmp(base, "window", 6) == 0 ||
 		strncmp(base, "global", 6) == 0 || strcmp(base, "locals()") == 0 ||
-		strcmp(base, "sys.modules") == 0 || strstr(base, "builtins"))
+		strcmp(base, "sys.modules") == 0 || strstr(base, "builtins") ||
+		(w->front->index_is_member &&
+			(strcmp(base, "self") == 0 || strcmp(base, "top") == 0)))
 		return bawn_arena_strndup(w->a, i->str, i->len) ?: "";
 	return member_name(w, base, i->str, i->len);
 }
@@ -273,6 +275,7 @@ static struct code_val index_of(struct code_walk *w, const struct code_val *c, s
 		v = obj->items[i->num];
 		if (v.str && v.len == 1 && obj->n >= TABLE_MIN) /* letters taken out of a table */
 			v.taint |= CODE_T_HIDDEN;
+		v.taint |= obj->taint & (CODE_T_HIDDEN | CODE_T_DECODED);
 		return v;
 	}
 	if (i->str && (i->flags & CODE_V_EXACT))
@@ -463,6 +466,8 @@ static void assign(struct code_walk *w, const struct code_val *c, size_t n, bool
 		if (l->items[i].kind == CODE_ATTR)
 			code_event(w, "assign", target_name(w, &l->items[i]),
 				v.n == l->n ? &v.items[i] : &v, 1, &l->items[i]);
+	if (augment && r->kind == CODE_ATTR && ends_with(r->name, ".key")) /* key strokes */
+		code_event(w, "assign", "text", r, 1, l);
 	if (l->kind == CODE_ATTR || l->kind == CODE_INDEX) {
 		code_event(w, "assign", target_name(w, l), &v, 1, l);
 		if (l->kind == CODE_INDEX && l->items && l->items[0].var)
@@ -518,8 +523,11 @@ static struct code_val func(struct code_walk *w, const struct code_val *c, size_
 
 	if (!f)
 		return v;
-	if (body && body->kind != CODE_BLOCK) /* x => f(x) */
+	if (body && body->kind != CODE_BLOCK) { /* x => f(x) */
 		f->ret |= body->taint;
+		if (strncmp(body->name, "reversed()", 10) == 0)
+			f->ret |= CODE_T_HIDDEN;
+	}
 	v.num = f - w->funcs + 1;
 	if (!name)
 		return v;

