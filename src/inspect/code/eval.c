@@ -167,7 +167,8 @@ static struct code_val attr(struct code_walk *w, const struct code_val *c, size_
 	if ((v.taint & CODE_T_ENV) && is_environment(obj->name) && !code_taint_of_name(w, v.name))
 		v.taint = (v.taint & ~CODE_T_ENV) | CODE_T_ENVVAR;
 	v.flags = obj->flags & CODE_V_HIDDEN;
-	v.var = obj->var;
+	if (!whole)
+		v.var = obj->var;
 	/* The receiver of a method call. */
 	v.items = keep(w, obj, 1);
 	v.n = 0;
@@ -461,6 +462,9 @@ static void assign(struct code_walk *w, const struct code_val *c, size_t n, bool
 	v = augment ? code_concat(w, l, r) : *r;
 	if (augment)
 		v.taint |= l->taint | r->taint;
+	if (r->start > l->end && r->start - l->end < 16 &&
+		memchr(w->text + l->end, '^', r->start - l->end)) /* b[i] ^= key */
+		v.taint |= CODE_T_HIDDEN;
 	v.key = NULL;
 	for (uint32_t i = 0; l->kind == CODE_PATTERN && i < l->n; i++) /* a.x, b.y = … */
 		if (l->items[i].kind == CODE_ATTR)

@@ -77,6 +77,7 @@ static const struct code_known known[] = {
 	{".QueryParam", CODE_OP_NONE, CODE_T_USER, false},
 	{".ReadBytes", CODE_OP_SAME, 0, false},
 	{".ReadLine", CODE_OP_SAME, 0, false},
+	{".ReadMessage", CODE_OP_NONE, CODE_T_NET, true},
 	{".ReadString", CODE_OP_SAME, 0, false},
 	{".Referer", CODE_OP_NONE, CODE_T_USER, false},
 	{".RoundTrip", CODE_OP_SEND, CODE_T_NET, true},

@@ -160,6 +160,19 @@ TEST(functions_in_variables)
 	has(j, "self['ev' + 'al'](x);\n", "eval eval x");
 }
 
+TEST(parts_of_members)
+{
+	has(&code_python,
+		"import os\nclass C:\n    def __init__(self):\n        self.d = {}\n"
+		"    def a(self):\n        self.d['e'] = dict(os.environ)\n"
+		"    def s(self):\n        f(self.d)\n",
+		"call f self.d<env");
+	has(&code_go,
+		"package p\nfunc d(s string) string {\n b := []byte(s)\n"
+		" for i := range b { b[i] ^= 7 }\n return string(b)\n}\nfunc g() { f(d(\"x\")) }\n",
+		"hidden");
+}
+
 TEST(environment_under_another_name)
 {
 	has(&code_python, "from os import environ\nf(environ)\n", "call f os.environ<env>");
