@@ -351,6 +351,29 @@ static bool known_result(struct code_walk *w, const struct code_known *k,
 	return false;
 }
 
+/* What comes out of functions that are given to another one to be called with each part. */
+static uint32_t made_by(
+	const struct code_walk *w, const char *name, const struct code_val *args, size_t n)
+{
+	const char *tail = strrchr(name, '.');
+	const struct code_known *k;
+	uint32_t t = 0;
+
+	if (strcmp(name, "map") != 0 &&
+		(!tail || (strcmp(tail, ".map") != 0 && strcmp(tail, ".replace") != 0)))
+		return 0;
+	for (size_t i = 0; i < n && i < 2; i++) {
+		if ((args[i].flags & CODE_V_FUNC) && args[i].num > 0 &&
+			(size_t)args[i].num <= w->n_funcs)
+			t |= w->funcs[args[i].num - 1].ret;
+		k = !i && *args[i].name ? code_known_find(w, args[i].name) : NULL;
+		if (k &&
+			(k->op == CODE_OP_CHARS || k->op == CODE_OP_BASE64 || k->op == CODE_OP_HEX))
+			t |= CODE_T_HIDDEN;
+	}
+	return t & (CODE_T_HIDDEN | CODE_T_DECODED);
+}
+
 static struct code_val result(struct code_walk *w, const struct code_known *k, const char *name,
 	const struct code_val *receiver, const struct code_val *args, size_t n)
 {
@@ -361,25 +384,59 @@ static struct code_val result(struct code_walk *w, const struct code_known *k, c
 
 	for (size_t i = 0; i < n; i++)
 		in |= args[i].taint;
+	in |= made_by(w, name, args, n);
 	if (k && known_result(w, k, method, args, n, &v)) {
 		if (k->op == CODE_OP_SAME)
 			v.taint |= in;
+		if (k->op == CODE_OP_REPLACE)
+			v.taint |= in & (CODE_T_HIDDEN | CODE_T_DECODED);
 		return v;
 	}
 	if (k && k->op == CODE_OP_INTO)
 		flow_into(w, receiver, in);
-	if (k && (k->taint & CODE_T_ENVVAR) && n && args[0].str)
-		v.taint = code_taint_of_variable(args[0].str);
 	v.name = result_name(w, name);
 	v.taint =
 		(k && k->clears ? 0 : in & ~CODE_T_ARGS) | (in & CODE_T_ARGS) | (k ? k->taint : 0);
+	if (k && (k->taint & CODE_T_ENVVAR) && n && args[0].str) {
+		v.taint |= code_taint_of_variable(args[0].str);
+		if (code_names_program(args[0].str))
+			v.taint &= ~CODE_T_ENVVAR;
+		if (code_names_home(args[0].str))
+			return code_str(w, "~", 1, 0);
+	}
 	return v;
+}
+
+/* git rev-parse HEAD and the like: what they print is in every build. */
+static bool about_tree(const struct code_val *args, size_t n)
+{
+	static const char *const tells[] = {
+		"rev-parse", "describe", "status", "branch", "symbolic-ref", "rev-list", "tag"};
+	const char *s = n && args[0].str ? args[0].str : "";
+	const struct code_val *v = n && args[0].n && !args[0].str ? args[0].items : args;
+	size_t k = v == args ? n : args[0].n;
+
+	if (strncmp(s, "git ", 4) == 0)
+		s += 4;
+	else if (k > 1 && v[0].str && strcmp(v[0].str, "git") == 0 && v[1].str)
+		s = v[1].str;
+	else if (k > 1 && v[0].str && strcmp(v[0].str, "git") == 0 && v[1].n && v[1].items[0].str)
+		s = v[1].items[0].str;
+	else
+		return false;
+	for (size_t i = 0; i < sizeof(tells) / sizeof(tells[0]); i++)
+		if (strncmp(s, tells[i], strlen(tells[i])) == 0)
+			return !strpbrk(s, ";|&`$");
+	return false;
 }
 
 static struct code_func *own_function(struct code_walk *w, const struct code_val *callee)
 {
 	const char *name = callee->name, *tail;
 
+	/* const f = x => …; f(y) */
+	if ((callee->flags & CODE_V_FUNC) && callee->num > 0 && (size_t)callee->num <= w->n_funcs)
+		return &w->funcs[callee->num - 1];
 	if (!*name)
 		return NULL;
 	if (strncmp(name, w->front->self, strlen(w->front->self)) == 0)
@@ -413,9 +470,11 @@ static bool unwrap_call(bool script, const struct code_val **callee,
 
 	if (!tail || !f || !*f->name || (f->flags & CODE_V_FUNC))
 		return false;
-	if (script && strcmp(tail, ".apply") == 0 && *n == 2 && (*args)[1].n) {
-		*n = (*args)[1].n;
-		*args = (*args)[1].items;
+	if (script && strcmp(tail, ".apply") == 0 && *n == 2) {
+		bool known = (*args)[1].n;
+
+		*n = known ? (*args)[1].n : 1;
+		*args = known ? (*args)[1].items : *args + 1;
 	} else if (script && strcmp(tail, ".call") == 0 && *n) {
 		*args += 1;
 		*n -= 1;
@@ -425,6 +484,31 @@ static bool unwrap_call(bool script, const struct code_val **callee,
 	*callee = f;
 	*receiver = f->items && !f->n ? f->items : NULL;
 	return true;
+}
+
+/* p.write_text(x): the path is what a rule has to see first. */
+static void say(struct code_walk *w, const struct code_known *k, const char *name, bool new,
+	const struct code_val *receiver, const struct code_val *args, size_t n,
+	const struct code_val *at)
+{
+	static const char *const methods[] = {"str.open", "str.read_bytes", "str.read_text",
+		"str.unlink", "str.write_bytes", "str.write_text"};
+	struct code_val with[3];
+
+	for (size_t i = 0; receiver && receiver->str && i < sizeof(methods) / sizeof(methods[0]);
+		i++) {
+		size_t m = n < 2 ? n : 2;
+
+		if (strcmp(name, methods[i]) != 0)
+			continue;
+		with[0] = *receiver;
+		with[0].key = NULL;
+		for (size_t j = 0; j < m; j++)
+			with[j + 1] = args[j];
+		code_event(w, "call", name, with, m + 1, at);
+		return;
+	}
+	code_event(w, verb_of(k, new), name, args, n, at);
 }
 
 struct code_val code_call(struct code_walk *w, const struct code_val *callee,
@@ -440,16 +524,20 @@ struct code_val code_call(struct code_walk *w, const struct code_val *callee,
 		w->seen[callee->start / 8] |= (uint8_t)(1u << (callee->start % 8));
 	if (n)
 		at.end = args[n - 1].end > at.end ? args[n - 1].end : at.end;
-	if (callee->kind == CODE_FUNC || (callee->flags & CODE_V_FUNC && !f))
+	if (callee->kind == CODE_FUNC || ((callee->flags & CODE_V_FUNC) && (!f || !*callee->name)))
 		name = "(func)";
-	code_event(w, verb_of(k, new), name, args, n, &at);
+	say(w, k, name, new, receiver, args, n, &at);
 	call_back(w, k, receiver, args, n);
-	if (f)
+	if (f) {
 		v = own(w, f, &at, args, n);
-	else {
+		if (callee->kind == CODE_FUNC || (!*v.name && !v.str && !v.n && !*callee->name))
+			v.name = "(func)()";
+	} else {
 		if (k)
 			act(w, k, name, &at, args, n);
 		v = result(w, k, name, receiver, args, n);
+		if (k && (k->taint & CODE_T_OUTPUT) && about_tree(args, n))
+			v.taint &= ~CODE_T_OUTPUT;
 	}
 	return v;
 }

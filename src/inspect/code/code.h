@@ -17,6 +17,7 @@
  *   call x.run y @func obscured hidden                 (and was encoded before)
  *   assign os.environ["LD_PRELOAD"] "/tmp/x.so" @module
  *   text "https://host/api" @module
+ *   regex "^0x[a-fA-F0-9]{40}$" @func    (JavaScript: those that look for tokens or wallets)
  *   file python blob exec net            (what was found in the whole file, sorted)
  *
  * Rules (rules/code) are matched against these lines.
@@ -71,6 +72,7 @@ enum code_kind {
 	CODE_PARAMS,
 	CODE_PASS, /* the value of its last child */
 	CODE_PATTERN,
+	CODE_REGEX,
 	CODE_RETURN,
 	CODE_SLICE,
 	CODE_STATEMENT,
@@ -120,7 +122,8 @@ enum code_field {
 #define CODE_T_SERIAL  (1u << 16) /* bytecode or serialised objects */
 #define CODE_T_TEMP    (1u << 17) /* a path in a temporary or public directory */
 #define CODE_T_CLI     (1u << 18) /* what the one who starts the program gives: arguments, stdin */
-#define CODE_TAINTS    19
+#define CODE_T_HOME    (1u << 19) /* a hidden file of somebody's home, or its path */
+#define CODE_TAINTS    20
 #define CODE_T_ARG0    (1u << 24) /* which parameter, for what a function does with it */
 #define CODE_T_ARGS    (0xfu << 24)
 extern const char *const code_taint_names[CODE_TAINTS];
@@ -351,6 +354,7 @@ struct code_val code_leave(struct code_walk *w, uint8_t kind, struct code_val *c
 void code_loop(struct code_walk *w, const struct code_val *c, size_t n);
 void code_params(struct code_walk *w, const struct code_val *c, size_t n);
 const struct code_val *code_child(const struct code_val *c, size_t n, uint8_t field);
+uint32_t code_taint_of_name(const struct code_walk *w, const char *name);
 
 /* call.c */
 struct code_val code_call(struct code_walk *w, const struct code_val *callee,
@@ -367,7 +371,11 @@ struct code_val code_reverse(struct code_walk *w, const struct code_val *v);
 struct code_val code_percent(
 	struct code_walk *w, const struct code_val *f, const struct code_val *args);
 uint32_t code_taint_of_text(const char *s, size_t len);
+/* The taint of a path made of parts: ".ssh" is one of keys, but ".ssh/known_hosts" has none. */
+uint32_t code_taint_of_path(const struct code_val *v);
 uint32_t code_taint_of_variable(const char *name); /* of the environment */
+bool code_names_home(const char *name);
+bool code_names_program(const char *name); /* whether it is there to name a program to be run */
 
 /* render.c */
 void code_event(struct code_walk *w, const char *verb, const char *name,

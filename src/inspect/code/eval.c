@@ -90,7 +90,7 @@ static struct code_val ident(struct code_walk *w, uint32_t start, uint32_t end)
 }
 
 /* What only reading a member of something tells. */
-static uint32_t taint_of_name(struct code_walk *w, const char *name)
+uint32_t code_taint_of_name(const struct code_walk *w, const char *name)
 {
 	const struct code_known *k = code_known_find(w, name);
 
@@ -102,6 +102,41 @@ static uint32_t taint_of_name(struct code_walk *w, const char *name)
 static bool is_environment(const char *name)
 {
 	return strcmp(name, "os.environ") == 0 || strcmp(name, "process.env") == 0;
+}
+
+static bool ends_with(const char *s, const char *tail)
+{
+	size_t n = strlen(s), k = strlen(tail);
+
+	return n >= k && strcmp(s + n - k, tail) == 0;
+}
+
+/* What a member of JavaScript is, whatever way leads to it: f.constructor is Function. */
+static const char *script_member(
+	const struct code_walk *w, const struct code_val *obj, const char *name)
+{
+	if (!w->front->index_is_member)
+		return name;
+	if (ends_with(name, ".constructor") &&
+		((obj->flags & CODE_V_FUNC) || strcmp(obj->name, "Function") == 0 ||
+			strcmp(obj->name, "Object.getPrototypeOf()") == 0 ||
+			ends_with(obj->name, ".constructor")))
+		return "Function";
+	return ends_with(name, ").mainModule.require") || ends_with(name, ".constructor._load")
+		       ? "require"
+		       : name;
+}
+
+/* process.env.HOME, os.environ["HOME"], u.HomeDir */
+static bool is_home(const char *name)
+{
+	const char *tail = strrchr(name, '.');
+
+	if (!tail)
+		return false;
+	if (strncmp(name, "process.env.", 12) == 0 || strncmp(name, "os.environ.", 11) == 0)
+		return code_names_home(tail + 1);
+	return strcmp(name, "os/user.Current().HomeDir") == 0;
 }
 
 static struct code_val attr(struct code_walk *w, const struct code_val *c, size_t n)
@@ -125,11 +160,15 @@ static struct code_val attr(struct code_walk *w, const struct code_val *c, size_
 	}
 	v.name = member_name(w, obj->str && !*obj->name ? "str" : obj->name, w->text + a->start,
 		a->end - a->start);
-	v.taint |= obj->taint | taint_of_name(w, v.name);
-	if ((v.taint & CODE_T_ENV) && is_environment(obj->name) && !taint_of_name(w, v.name))
+	v.name = script_member(w, obj, v.name);
+	if (is_home(v.name))
+		return code_str(w, "~", 1, 0);
+	v.taint |= obj->taint | code_taint_of_name(w, v.name);
+	if ((v.taint & CODE_T_ENV) && is_environment(obj->name) && !code_taint_of_name(w, v.name))
 		v.taint = (v.taint & ~CODE_T_ENV) | CODE_T_ENVVAR;
 	v.flags = obj->flags & CODE_V_HIDDEN;
-	v.var = obj->var;
+	if (!whole)
+		v.var = obj->var;
 	/* The receiver of a method call. */
 	v.items = keep(w, obj, 1);
 	v.n = 0;
@@ -175,7 +214,9 @@ static const char *namespace_member(struct code_walk *w, const char *base, const
 		return member_name(w, bawn_arena_strndup(w->a, base, n - 9) ?: "", i->str, i->len);
 	if (strcmp(base, "vars()") == 0 || strncmp(base, "window", 6) == 0 ||
 		strncmp(base, "global", 6) == 0 || strcmp(base, "locals()") == 0 ||
-		strcmp(base, "sys.modules") == 0 || strstr(base, "builtins"))
+		strcmp(base, "sys.modules") == 0 || strstr(base, "builtins") ||
+		(w->front->index_is_member &&
+			(strcmp(base, "self") == 0 || strcmp(base, "top") == 0)))
 		return bawn_arena_strndup(w->a, i->str, i->len) ?: "";
 	return member_name(w, base, i->str, i->len);
 }
@@ -195,7 +236,10 @@ static struct code_val key_of(
 		v.flags = CODE_V_HIDDEN;
 	v.name = space || member ? namespace_member(w, obj->name, i)
 				 : member_name(w, obj->name, i->str, i->len);
-	v.taint = obj->taint | taint_of_name(w, v.name);
+	v.name = script_member(w, obj, v.name);
+	if (is_home(v.name))
+		return code_str(w, "~", 1, 0);
+	v.taint = obj->taint | code_taint_of_name(w, v.name);
 	if (strstr(v.name, "environ.") || strstr(v.name, ".env."))
 		v.taint = (v.taint & ~CODE_T_ENV) | CODE_T_ENVVAR;
 	return v;
@@ -232,6 +276,7 @@ static struct code_val index_of(struct code_walk *w, const struct code_val *c, s
 		v = obj->items[i->num];
 		if (v.str && v.len == 1 && obj->n >= TABLE_MIN) /* letters taken out of a table */
 			v.taint |= CODE_T_HIDDEN;
+		v.taint |= obj->taint & (CODE_T_HIDDEN | CODE_T_DECODED);
 		return v;
 	}
 	if (i->str && (i->flags & CODE_V_EXACT))
@@ -326,8 +371,10 @@ static struct code_val binary(struct code_walk *w, const struct code_val *c, siz
 		v.flags = CODE_V_NUMBER;
 		return v;
 	}
-	if (op_is(w, op, "|") && *l->name && *r->name) { /* flags */
-		v.name = bawn_arena_printf(w->a, "%.90s|%.90s", l->name, r->name) ?: "";
+	if (op_is(w, op, "|") && (*l->name || *r->name)) { /* flags */
+		v.name = *l->name && *r->name
+				 ? bawn_arena_printf(w->a, "%.90s|%.90s", l->name, r->name) ?: ""
+				 : (*l->name ? l->name : r->name);
 		return v;
 	}
 	if (op_is(w, op, "+") && (l->str || r->str))
@@ -337,7 +384,9 @@ static struct code_val binary(struct code_walk *w, const struct code_val *c, siz
 	if (op_is(w, op, "/") && (r->str || l->str)) { /* paths */
 		struct code_val slash = code_str(w, "/", 1, 0), x = code_concat(w, l, &slash);
 
-		return code_concat(w, &x, r);
+		x = code_concat(w, &x, r);
+		x.taint = code_taint_of_path(&x);
+		return x;
 	}
 	if ((op_is(w, op, "||") || op_is(w, op, "??") || op_is(w, op, "or")) &&
 		(*l->name || l->str)) {
@@ -413,11 +462,16 @@ static void assign(struct code_walk *w, const struct code_val *c, size_t n, bool
 	v = augment ? code_concat(w, l, r) : *r;
 	if (augment)
 		v.taint |= l->taint | r->taint;
+	if (r->start > l->end && r->start - l->end < 16 &&
+		memchr(w->text + l->end, '^', r->start - l->end)) /* b[i] ^= key */
+		v.taint |= CODE_T_HIDDEN;
 	v.key = NULL;
 	for (uint32_t i = 0; l->kind == CODE_PATTERN && i < l->n; i++) /* a.x, b.y = … */
 		if (l->items[i].kind == CODE_ATTR)
 			code_event(w, "assign", target_name(w, &l->items[i]),
 				v.n == l->n ? &v.items[i] : &v, 1, &l->items[i]);
+	if (augment && r->kind == CODE_ATTR && ends_with(r->name, ".key")) /* key strokes */
+		code_event(w, "assign", "text", r, 1, l);
 	if (l->kind == CODE_ATTR || l->kind == CODE_INDEX) {
 		code_event(w, "assign", target_name(w, l), &v, 1, l);
 		if (l->kind == CODE_INDEX && l->items && l->items[0].var)
@@ -467,11 +521,17 @@ void code_params(struct code_walk *w, const struct code_val *c, size_t n)
 static struct code_val func(struct code_walk *w, const struct code_val *c, size_t n, uint32_t start)
 {
 	const struct code_val *name = code_child(c, n, CODE_F_NAME);
+	const struct code_val *body = code_child(c, n, CODE_F_BODY);
 	struct code_func *f = code_func_add(w, start + 1, "");
 	struct code_val v = {.name = "", .flags = CODE_V_FUNC};
 
 	if (!f)
 		return v;
+	if (body && body->kind != CODE_BLOCK) { /* x => f(x) */
+		f->ret |= body->taint;
+		if (strncmp(body->name, "reversed()", 10) == 0)
+			f->ret |= CODE_T_HIDDEN;
+	}
 	v.num = f - w->funcs + 1;
 	if (!name)
 		return v;

@@ -74,8 +74,11 @@ struct code_val code_reverse(struct code_walk *w, const struct code_val *v)
 	char *s;
 
 	out.var = 0;
-	if (!v->str) /* numbers and lists are turned round every day */
+	if (!v->str) { /* numbers and lists are turned round every day */
+		if (!v->n)
+			out.name = "reversed()";
 		return out;
+	}
 	out.taint |= CODE_T_HIDDEN;
 	s = room(w, v->len);
 	for (uint32_t i = 0; s && i < v->len; i++)
@@ -241,6 +244,10 @@ static struct code_val percent(struct code_walk *w, const struct code_val *v)
 	uint32_t n = 0;
 	char *s;
 
+	if (!v->str && !v->n) {
+		out.name = "unquoted()";
+		out.var = 0;
+	}
 	if (!v->str || !memchr(v->str, '%', v->len))
 		return out;
 	s = room(w, v->len);
@@ -289,6 +296,8 @@ static struct code_val codec(
 		return decode(w, v, bawn_digit16, 4);
 	if (strstr(how->str, "rot") && v->str)
 		return rot13(w, v);
+	if (strstr(how->str, "rot"))
+		out.taint |= CODE_T_DECODED;
 	if (strncmp(how->str, "cp1026", 6) == 0 || strncmp(how->str, "cp037", 5) == 0)
 		out.taint |= CODE_T_HIDDEN | CODE_T_DECODED;
 	return out;
@@ -396,6 +405,7 @@ static bool fold_build(struct code_walk *w, uint8_t op, const struct code_val *r
 	case CODE_OP_PATH:
 		list = list_of(args, n);
 		*out = join(w, "/", 1, &list, false);
+		out->taint = code_taint_of_path(out);
 		return true;
 	case CODE_OP_FORMAT:
 		if (text)

@@ -77,6 +77,7 @@ static const struct code_known known[] = {
 	{".QueryParam", CODE_OP_NONE, CODE_T_USER, false},
 	{".ReadBytes", CODE_OP_SAME, 0, false},
 	{".ReadLine", CODE_OP_SAME, 0, false},
+	{".ReadMessage", CODE_OP_NONE, CODE_T_NET, true},
 	{".ReadString", CODE_OP_SAME, 0, false},
 	{".Referer", CODE_OP_NONE, CODE_T_USER, false},
 	{".RoundTrip", CODE_OP_SEND, CODE_T_NET, true},
@@ -163,12 +164,16 @@ static const struct code_known known[] = {
 	{"net.LookupIP", CODE_OP_SEND, CODE_T_NET, true},
 	{"net.LookupTXT", CODE_OP_SEND, CODE_T_NET, true},
 	{"net.ResolveTCPAddr", CODE_OP_SEND, CODE_T_NET, true},
+	{"net/http.Client().Get", CODE_OP_SEND, CODE_T_NET, true},
+	{"net/http.Client().Post", CODE_OP_SEND, CODE_T_NET, true},
+	{"net/http.Client().PostForm", CODE_OP_SEND, CODE_T_NET, true},
 	{"net/http.Get", CODE_OP_SEND, CODE_T_NET, true},
 	{"net/http.Head", CODE_OP_SEND, CODE_T_NET, true},
 	{"net/http.NewRequest", CODE_OP_NONE, 0, false},
 	{"net/http.NewRequestWithContext", CODE_OP_NONE, 0, false},
 	{"net/http.Post", CODE_OP_SEND, CODE_T_NET, true},
 	{"net/http.PostForm", CODE_OP_SEND, CODE_T_NET, true},
+	{"net/smtp.SendMail", CODE_OP_SEND, 0, true},
 	{"net/url.QueryEscape", CODE_OP_SAME, 0, false},
 	{"new", CODE_OP_NONE, 0, true},
 	{"os.Args", CODE_OP_NONE, CODE_T_CLI, false},
@@ -344,10 +349,13 @@ static void unquote(struct code_walk *w, struct code_val *v)
 static const char *context(
 	struct code_walk *w, uint8_t kind, const char *name, const struct code_val *c, size_t n)
 {
+	size_t lists = 0;
+
 	(void)w;
-	(void)c;
-	(void)n;
-	return kind == CODE_FUNC && strcmp(name, "init") == 0 ? "init" : NULL;
+	for (size_t i = 0; i < n; i++)
+		lists += c[i].kind == CODE_PARAMS;
+	/* a method has a list for its receiver as well */
+	return kind == CODE_FUNC && lists < 2 && strcmp(name, "init") == 0 ? "init" : NULL;
 }
 
 const struct code_front code_go = {

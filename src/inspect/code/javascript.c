@@ -49,7 +49,7 @@ static const struct code_name kinds[] = {
 	{"pair_pattern", CODE_PAIR},
 	{"parenthesized_expression", CODE_PASS},
 	{"property_identifier", CODE_IDENT},
-	{"regex", CODE_OTHER},
+	{"regex", CODE_REGEX},
 	{"rest_pattern", CODE_LIST},
 	{"return_statement", CODE_RETURN},
 	{"sequence_expression", CODE_PASS},
@@ -86,7 +86,7 @@ static const struct code_known known[] = {
 	{".catch", CODE_OP_SAME, 0, false},
 	{".concat", CODE_OP_SAME, 0, false},
 	{".data", CODE_OP_SAME, 0, false},
-	{".digest", CODE_OP_SAME, 0, false},
+	{".digest", CODE_OP_NONE, 0, true},
 	{".end", CODE_OP_INTO, 0, false},
 	{".endsWith", CODE_OP_NONE, 0, true},
 	{".filter", CODE_OP_SAME, 0, false},
@@ -144,6 +144,9 @@ static const struct code_known known[] = {
 	{"XMLHttpRequest", CODE_OP_SEND, CODE_T_NET, true},
 	{"atob", CODE_OP_BASE64, CODE_T_DECODED, false},
 	{"axios", CODE_OP_SEND, CODE_T_NET, true},
+	{"axios.create().get", CODE_OP_SEND, CODE_T_NET, true},
+	{"axios.create().post", CODE_OP_SEND, CODE_T_NET, true},
+	{"axios.create().put", CODE_OP_SEND, CODE_T_NET, true},
 	{"axios.default.get", CODE_OP_SEND, CODE_T_NET, true},
 	{"axios.default.post", CODE_OP_SEND, CODE_T_NET, true},
 	{"axios.get", CODE_OP_SEND, CODE_T_NET, true},
@@ -177,9 +180,14 @@ static const struct code_known known[] = {
 	{"decodeURIComponent", CODE_OP_PERCENT, 0, false},
 	{"desktop-screenshot", CODE_OP_NONE, CODE_T_SCREEN, true},
 	{"dgram.createSocket", CODE_OP_SEND, CODE_T_NET, true},
+	{"dns.Resolver().resolve", CODE_OP_SEND, CODE_T_NET, true},
+	{"dns.Resolver().resolve4", CODE_OP_SEND, CODE_T_NET, true},
+	{"dns.Resolver().resolveTxt", CODE_OP_SEND, CODE_T_NET, true},
 	{"dns.lookup", CODE_OP_SEND, CODE_T_NET, true},
 	{"dns.promises.lookup", CODE_OP_SEND, CODE_T_NET, true},
 	{"dns.promises.resolve", CODE_OP_SEND, CODE_T_NET, true},
+	{"dns.promises.resolve4", CODE_OP_SEND, CODE_T_NET, true},
+	{"dns.promises.resolveTxt", CODE_OP_SEND, CODE_T_NET, true},
 	{"dns.resolve", CODE_OP_SEND, CODE_T_NET, true},
 	{"dns.resolve4", CODE_OP_SEND, CODE_T_NET, true},
 	{"dns.resolveTxt", CODE_OP_SEND, CODE_T_NET, true},
@@ -207,12 +215,15 @@ static const struct code_known known[] = {
 	{"fs.readdirSync", CODE_OP_NONE, CODE_T_FILE, false},
 	{"fs/promises.readFile", CODE_OP_NONE, CODE_T_FILE, false},
 	{"global.eval", CODE_OP_EVAL, 0, true},
+	{"global.fetch", CODE_OP_SEND, CODE_T_NET, true},
 	{"globalThis.eval", CODE_OP_EVAL, 0, true},
+	{"globalThis.fetch", CODE_OP_SEND, CODE_T_NET, true},
 	{"got", CODE_OP_SEND, CODE_T_NET, true},
 	{"got.get", CODE_OP_SEND, CODE_T_NET, true},
 	{"got.post", CODE_OP_SEND, CODE_T_NET, true},
 	{"http.get", CODE_OP_SEND, CODE_T_NET, true},
 	{"http.request", CODE_OP_SEND, CODE_T_NET, true},
+	{"http2.connect().request", CODE_OP_SEND, CODE_T_NET, true},
 	{"https.get", CODE_OP_SEND, CODE_T_NET, true},
 	{"https.request", CODE_OP_SEND, CODE_T_NET, true},
 	{"import", CODE_OP_IMPORT, 0, false},
@@ -221,9 +232,14 @@ static const struct code_known known[] = {
 	{"jQuery.get", CODE_OP_SEND, CODE_T_NET, true},
 	{"jQuery.post", CODE_OP_SEND, CODE_T_NET, true},
 	{"js-base64.Base64.decode", CODE_OP_BASE64, CODE_T_DECODED, false},
+	{"ky", CODE_OP_SEND, CODE_T_NET, true},
+	{"ky.get", CODE_OP_SEND, CODE_T_NET, true},
+	{"ky.post", CODE_OP_SEND, CODE_T_NET, true},
+	{"ky.put", CODE_OP_SEND, CODE_T_NET, true},
 	{"localStorage.getItem", CODE_OP_NONE, CODE_T_CRED, true},
 	{"location.hash", CODE_OP_NONE, CODE_T_USER, false},
 	{"location.search", CODE_OP_NONE, CODE_T_USER, false},
+	{"module._load", CODE_OP_IMPORT, 0, false},
 	{"module.constructor._load", CODE_OP_IMPORT, 0, false},
 	{"module.require", CODE_OP_IMPORT, 0, false},
 	{"navigator.clipboard.readText", CODE_OP_NONE, CODE_T_CLIP, true},
@@ -236,8 +252,7 @@ static const struct code_known known[] = {
 	{"net.createConnection", CODE_OP_SEND, CODE_T_NET, true},
 	{"node-fetch", CODE_OP_SEND, CODE_T_NET, true},
 	{"node-global-key-listener.GlobalKeyboardListener", CODE_OP_NONE, CODE_T_KEYS, true},
-	{"os.arch", CODE_OP_NONE, CODE_T_HOST, true},
-	{"os.cpus", CODE_OP_NONE, CODE_T_HOST, true},
+	{"node-pty.spawn", CODE_OP_PROCESS, CODE_T_OUTPUT, true},
 	{"os.homedir", CODE_OP_HOME, 0, true},
 	{"os.hostname", CODE_OP_NONE, CODE_T_HOST, true},
 	{"os.networkInterfaces", CODE_OP_NONE, CODE_T_HOST, true},
@@ -267,11 +282,14 @@ static const struct code_known known[] = {
 	{"require", CODE_OP_IMPORT, 0, false},
 	{"robotjs.screen.capture", CODE_OP_NONE, CODE_T_SCREEN, true},
 	{"screenshot-desktop", CODE_OP_NONE, CODE_T_SCREEN, true},
+	{"self.fetch", CODE_OP_SEND, CODE_T_NET, true},
 	{"shelljs.exec", CODE_OP_SHELL, CODE_T_OUTPUT, true},
+	{"socket.io-client().emit", CODE_OP_SEND, CODE_T_NET, true},
 	{"spawn", CODE_OP_PROCESS, CODE_T_OUTPUT, true},
 	{"spawnSync", CODE_OP_PROCESS, CODE_T_OUTPUT, true},
 	{"superagent.get", CODE_OP_SEND, CODE_T_NET, true},
 	{"superagent.post", CODE_OP_SEND, CODE_T_NET, true},
+	{"superagent.put", CODE_OP_SEND, CODE_T_NET, true},
 	{"tls.connect", CODE_OP_SEND, CODE_T_NET, true},
 	{"undici.fetch", CODE_OP_SEND, CODE_T_NET, true},
 	{"undici.request", CODE_OP_SEND, CODE_T_NET, true},
@@ -285,6 +303,7 @@ static const struct code_known known[] = {
 	{"vm.runInThisContext", CODE_OP_EVAL, 0, true},
 	{"window.atob", CODE_OP_BASE64, CODE_T_DECODED, false},
 	{"window.eval", CODE_OP_EVAL, 0, true},
+	{"window.fetch", CODE_OP_SEND, CODE_T_NET, true},
 	{"window.location.hash", CODE_OP_NONE, CODE_T_USER, false},
 	{"ws", CODE_OP_SEND, CODE_T_NET, true},
 	{"zlib.brotliDecompressSync", CODE_OP_NONE, CODE_T_DECODED, false},
@@ -311,6 +330,7 @@ static void import_name(struct code_walk *w, const char *module, const struct co
 				 w->a, "%.100s.%.80s", module, code_text(w, from->start, from->end))
 				 ?: "";
 	}
+	v.taint = code_taint_of_name(w, v.name);
 	(void)code_var_set(w, 0, w->text + local->start, local->end - local->start, &v);
 }
 
@@ -362,6 +382,7 @@ static bool destructure(struct code_walk *w, const struct code_val *c, size_t n)
 				s++, len--;
 		}
 		v.name = bawn_arena_printf(w->a, "%.100s.%.80s", r->name, key) ?: "";
+		v.taint |= code_taint_of_name(w, v.name);
 		(void)code_var_set(w, w->scope, s, len, &v);
 	}
 	return true;
@@ -425,6 +446,25 @@ static void unquote(struct code_walk *w, struct code_val *v)
 	bawn_buf_done(&b);
 }
 
+/* Most say nothing about what a program is for; long runs of letters are tokens or wallets. */
+static void regex(struct code_walk *w, const struct code_val *v)
+{
+	static const char *const marks[] = {"{40}", "{64}", "{24}", "bc1", "{25,", "{36,", "{26,"};
+	struct code_val x = *v;
+	size_t len = v->end - v->start;
+
+	if (!w->last || len < 12)
+		return;
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		if (!memmem(w->text + v->start, len, marks[i], strlen(marks[i])))
+			continue;
+		x.str = w->text + v->start;
+		x.len = (uint32_t)len;
+		code_event(w, "regex", "", &x, 1, v);
+		return;
+	}
+}
+
 static bool leave(
 	struct code_walk *w, uint8_t kind, struct code_val *c, size_t n, struct code_val *out)
 {
@@ -446,6 +486,9 @@ static bool leave(
 	}
 	case CODE_ASSIGN:
 		return destructure(w, c, n);
+	case CODE_REGEX:
+		regex(w, out);
+		return true;
 	default:
 		return false;
 	}

@@ -26,6 +26,7 @@ const char *const code_taint_names[CODE_TAINTS] = {
 	"serial",
 	"temp",
 	"cli",
+	"home",
 };
 
 static const char *const places[] = {
@@ -100,6 +101,35 @@ static const char *const places[] = {
 	"steam\\config",
 	"minecraft\\launcher",
 	".minecraft/launcher",
+	".config/gh/hosts",
+	".cargo/credentials",
+	".gem/credentials",
+	"credentials.tfrc.json",
+	"msal_token_cache",
+	".password-store",
+	"share/keyrings",
+	".vault-token",
+	".s3cfg",
+	"id_ecdsa",
+	"id_dsa",
+	".claude/.credentials",
+	".codex/auth.json",
+	"/proc/*/environ",
+	"/proc/1/environ",
+	"rclone/rclone.conf",
+	".pgpass",
+	"/.my.cnf",
+	"globalstorage/state.vscdb",
+	".xauthority",
+	".config/op/config",
+	"/.boto",
+	"doctl/config.yaml",
+	".composer/auth.json",
+	".m2/settings",
+	".subversion/auth",
+	"wireguard/wg0.conf",
+	".kdbx",
+	"ledger live",
 };
 
 /*
@@ -126,11 +156,29 @@ static const uint64_t *starts(void)
 	return bits;
 }
 
+/* What lies next to keys and is none: the public halves, the names of hosts. */
+static bool names_public(const char *low, size_t len)
+{
+	static const char *const ends[] = {".pub", "known_hosts", ".ssh/config"};
+
+	if (memchr(low, ' ', len)) /* more than one name */
+		return false;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		size_t k = strlen(ends[i]);
+
+		if (len >= k && memcmp(low + len - k, ends[i], k) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Whether a place is named in a text of small letters. */
 static bool names_place(const char *low, size_t len)
 {
 	const uint64_t *bits = starts();
 
+	if (names_public(low, len))
+		return false;
 	for (size_t at = 0; at + 1 < len; at++) {
 		if (!(bits[start_of(low + at) / 64] >> start_of(low + at) % 64 & 1))
 			continue;
@@ -159,7 +207,16 @@ uint32_t code_taint_of_text(const char *s, size_t len)
 		t |= CODE_T_TEMP;
 	if (names_place(low, len) || strcmp(low, ".ssh") == 0 || strcmp(low, ".aws") == 0)
 		t |= CODE_T_CRED;
+	else if (strncmp(low, "~/.", 3) == 0)
+		t |= CODE_T_HOME;
 	return t;
+}
+
+uint32_t code_taint_of_path(const struct code_val *v)
+{
+	bool public = v->str && v->len && !(v->taint & CODE_T_FILE) && names_public(v->str, v->len);
+
+	return public ? v->taint & ~(uint32_t)CODE_T_CRED : v->taint;
 }
 
 uint32_t code_taint_of_variable(const char *name)
@@ -175,4 +232,24 @@ uint32_t code_taint_of_variable(const char *name)
 		if (strcasecmp(name, hosts[i]) == 0)
 			return CODE_T_HOST;
 	return 0;
+}
+
+bool code_names_home(const char *name)
+{
+	return strcmp(name, "HOME") == 0 || strcmp(name, "USERPROFILE") == 0;
+}
+
+bool code_names_program(const char *name)
+{
+	static const char *const programs[] = {"EDITOR", "VISUAL", "PAGER", "SHELL", "BROWSER"};
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		size_t k = strlen(programs[i]); /* GIT_EDITOR as well */
+
+		if (n >= k && strcmp(name + n - k, programs[i]) == 0 &&
+			(n == k || name[n - k - 1] == '_'))
+			return true;
+	}
+	return false;
 }

@@ -13,13 +13,17 @@
 #define LONG_LINE    2000
 #define NAMES_MANY   12
 #define ESCAPES_MANY 80
+#define SYMBOLS_MANY 160
 
 struct counts {
 	size_t hex_names;  /* _0x3fa2 */
 	size_t blur_names; /* lIlIlI, OO0O0, ____ */
 	size_t escapes;    /* \x41 */
+	size_t brackets;   /* what JavaScript can be written with alone: []()!+ */
+	size_t letters;    /* and figures */
 	size_t line_max;
 	size_t lines;
+	bool script; /* JavaScript */
 	bool pushed;
 	bool bidi;
 };
@@ -79,8 +83,15 @@ static void line(const char *s, size_t n, struct counts *c)
 		code = true;
 		run = 0;
 		if (isalpha((unsigned char)s[i]) || s[i] == '_') {
-			i += name_at(s + i, n - i, c);
+			size_t k = name_at(s + i, n - i, c);
+
+			c->letters += k;
+			i += k;
 			continue;
+		}
+		if (c->script) {
+			c->letters += isdigit((unsigned char)s[i]) || (s[i] & 0x80);
+			c->brackets += s[i] && strchr("[](){}!+~$", s[i]);
 		}
 		if (s[i] == '\\' && i + 3 < n && s[i + 1] == 'x')
 			c->escapes++;
@@ -93,7 +104,7 @@ static void line(const char *s, size_t n, struct counts *c)
 
 void code_shape(struct code_walk *w)
 {
-	struct counts c = {0};
+	struct counts c = {.script = w->front == &code_javascript};
 	const char *p = w->text, *end = w->text + w->len;
 
 	if (!bawn_scan_spend(w->scan, w->len)) {
@@ -117,6 +128,8 @@ void code_shape(struct code_walk *w)
 		code_fact(w, "blurred-names");
 	if (c.escapes >= ESCAPES_MANY && c.escapes * 12 > w->len)
 		code_fact(w, "hex-text");
+	if (c.brackets >= SYMBOLS_MANY && c.brackets > c.letters * 6)
+		code_fact(w, "symbols");
 	if (c.line_max >= LONG_LINE)
 		code_fact(w, "long-line");
 	if (c.lines <= SHORT && !w->inner)

