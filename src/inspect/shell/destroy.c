@@ -186,15 +186,44 @@ static int vet_packed(struct sh *s, const struct sh_command *c)
 	return found(s, c, "command.remove", "deletes what is not of this workspace", worst);
 }
 
+/* sh -c '> "$1"' FILE: writes over what it is given. */
+static bool empties(const char *script)
+{
+	for (const char *p = strchr(script, '>'); p; p = strchr(p + 1, '>')) {
+		const char *to = p + 1 + strspn(p + 1, " |\"");
+
+		if (to[0] == '$' && (strchr("01@f", to[1]) && to[1]) && p[1] != '>' &&
+			(p == script || p[-1] != '>'))
+			return true;
+	}
+	return strstr(script, "{}") && !strncmp(script, ">", 1);
+}
+
+/* The program behind -exec leaves nothing of the file. */
+static bool ends_file(const struct sh_command *c, size_t i)
+{
+	const char *p = sh_base(c->args.v[i].text);
+	const char *next = i + 1 < c->args.n ? c->args.v[i + 1].text : "";
+
+	if (sh_is(p, "|rm|shred|unlink|srm|wipe|truncate|"))
+		return true;
+	if (!strcmp(p, "cp"))
+		return !strcmp(next, "/dev/null");
+	for (size_t k = i; !strcmp(p, "dd") && k < c->args.n; k++) {
+		if (!strncmp(c->args.v[k].text, "of={}", 5))
+			return true;
+	}
+	return sh_is_shell(p) && i + 2 < c->args.n && !strcmp(next, "-c") &&
+	       empties(c->args.v[i + 2].text);
+}
+
 static bool deletes(const struct sh_command *c)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
-		const char *next = i + 1 < c->args.n ? c->args.v[i + 1].text : "";
-
 		if (!strcmp(c->args.v[i].text, "-delete"))
 			return true;
-		if (sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|") &&
-			sh_is(sh_base(next), "|rm|shred|unlink|srm|"))
+		if (sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|") && i + 1 < c->args.n &&
+			ends_file(c, i + 1))
 			return true;
 	}
 	return false;

@@ -111,10 +111,10 @@ static const char *ext_command(struct sh *s, const char *t)
 /* Files that the text itself wrote where git will look for hooks. */
 static void hooks(struct sh *s, struct sh_inners *in, const char *dir)
 {
-	size_t n = strlen(dir);
+	size_t n = dir ? strlen(dir) : 0;
 
 	for (size_t i = 0; i < SH_BUCKETS; i++) {
-		for (const struct sh_file *f = s->files[i]; f; f = f->next) {
+		for (const struct sh_file *f = dir ? s->files[i] : NULL; f; f = f->next) {
 			if (!strncmp(f->path, dir, n) && f->path[n] == '/' && f->data.known &&
 				in->n < SH_INNER_MAX / 2)
 				(void)sh_inner_put(s, in, f->data.text, 0);
@@ -145,6 +145,9 @@ static int git(struct sh *s, struct sh_command *c, struct sh_inners *in)
 			(void)sh_inner_put(s, in, ext_command(s, t + 5), 0);
 		if (!strncasecmp(t, "core.hooksPath", 14) && *v)
 			hooks(s, in, v);
+		if (*v && (!strncasecmp(t, "init.templateDir", 16) || sh_is(t, "|--template|") ||
+				  !strncmp(t, "--template=", 11)))
+			hooks(s, in, bawn_arena_printf(s->a, "%s/hooks", v));
 	}
 	return 0;
 }
@@ -176,13 +179,26 @@ enum bawn_lang sh_interpreter(const char *prog)
 	return BAWN_LANG_AUTO;
 }
 
+/* python -m timeit [-s CODE] CODE: every word that is no option and no number. */
+static bool times_code(const struct sh_command *c, size_t i)
+{
+	return i > 2 && !strcmp(c->args.v[1].text, "-m") && !strcmp(c->args.v[2].text, "timeit") &&
+	       c->args.v[i].text[0] != '-' && !isdigit((unsigned char)c->args.v[i].text[0]);
+}
+
 /* -c CODE, -e CODE, -r CODE, and clustered forms like -ne, -lane. */
 static const struct sh_word *code_word(const struct sh_command *c, size_t *from)
 {
-	for (size_t i = *from; i + 1 < c->args.n; i++) {
+	for (size_t i = *from; i < c->args.n; i++) {
 		const char *t = c->args.v[i].text;
 		size_t n = strlen(t);
 
+		if (times_code(c, i)) {
+			*from = i + 1;
+			return &c->args.v[i];
+		}
+		if (i + 1 >= c->args.n)
+			break;
 		if (!strcmp(t, "eval") && i == 1 && !strcmp(c->args.v[0].text, "deno")) {
 			*from = i + 2;
 			return &c->args.v[i + 1];

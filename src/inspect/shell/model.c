@@ -787,7 +787,7 @@ int sh_model(struct sh *s, struct sh_command *c)
 		return rc;
 	if (sh_is(p, "|cat|tac|head|tail|less|more|nl|column|pv|bat|batcat|strings|"))
 		return copy_input(s, c);
-	if (sh_is(p, "|find|gfind|ls|inotifywait|fswatch|"))
+	if (sh_lists_names(c))
 		return sh_tree_names(s, c);
 	rc = model_decoder(s, c, &hit);
 	if (rc == 0 && !hit)

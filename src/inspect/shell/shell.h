@@ -282,6 +282,8 @@ int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 void sh_told_variables(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 /* handed.c: command lines behind options and orders; sh_told calls it. */
 void sh_handed(struct sh *s, const struct sh_command *c, struct sh_inners *in);
+/* given.c: commands in files and settings that it is given; sh_told calls it. */
+void sh_given(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 /* sed.c: what a script of sed runs and writes. */
 int sh_sed(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* later.c: what it writes where others will run it; its output is known by now. */
@@ -366,6 +368,7 @@ int sh_vet(struct sh *s, struct sh_command *c);
 int sh_vet_fact(struct sh *s, const struct sh_command *c, const char *what, const char *word);
 int sh_vet_destroy(struct sh *s, const struct sh_command *c);
 /* trees.c: names that are found, and what is done to all of them. */
+bool sh_lists_names(const struct sh_command *c); /* it prints names of files */
 int sh_tree_names(struct sh *s, struct sh_command *c);
 bool sh_narrowed(const struct sh_command *c, bool depth); /* find with conditions */
 int sh_vet_trees(struct sh *s, const struct sh_command *c);
