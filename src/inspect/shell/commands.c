@@ -398,6 +398,9 @@ int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 		rc = sh_find_inner(s, c, &in);
 	if (rc == 0 && c->args.n)
 		rc = sh_model(s, c);
+	if (rc == 0 && c->args.n && (c->how & SH_PIPED) && !c->out.known && !c->out.len &&
+		!(c->out.taint & SH_NET))
+		sh_say_words(s, c, &c->out);
 	if (in.n && c->args.n && sh_is_shell(c->args.v[0].text))
 		c->out = sh_text("");
 	if (rc == 0 && c->args.n && !s->script)

@@ -559,7 +559,9 @@ int sh_process(struct sh *s, struct sh_reader *r)
 
 	if (end >= r->n)
 		s->broken = true;
-	r->process_out = r->t[r->i] == '>';
+	r->process_out = r->t[r->i] == '>' && end > from
+				 ? bawn_arena_strndup(s->a, r->t + from, end - from)
+				 : NULL;
 	r->i = end < r->n ? end + 1 : r->n;
 	return push_child(s, r, SH_MODE_SCRIPT, r->t + from, end - from, SH_WAIT_PROCESS);
 }

@@ -230,3 +230,47 @@ enum sh_host sh_host_of(struct sh *s, const char *word, const char **ret_host)
 		return SH_HOST_ODD;
 	return public_host(word, host);
 }
+
+/* Keys that say of themselves what they open: how they begin, how long they are at least behind
+ * that, and what the names of the machines have in them that they are for. */
+static const struct {
+	const char *start;
+	size_t least;
+	const char *home;
+} keys[] = {
+	{"AKIA", 16, "amazonaws"},
+	{"ASIA", 16, "amazonaws"},
+	{"ghp_", 30, "github"},
+	{"gho_", 30, "github"},
+	{"ghs_", 30, "github"},
+	{"ghu_", 30, "github"},
+	{"github_pat_", 30, "github"},
+	{"glpat-", 18, "git"},
+	{"xoxb-", 20, "slack"},
+	{"xoxp-", 20, "slack"},
+	{"sk-ant-", 20, "anthropic"},
+	{"sk-proj-", 20, "openai"},
+	{"sk_live_", 16, "stripe"},
+	{"npm_", 34, "npm"},
+	{"pypi-", 40, "pypi"},
+	{"hf_", 30, "huggingface"},
+	{"-----BEGIN", 10, "?"},
+};
+
+bool sh_stray_key(const char *text, const char *host)
+{
+	/* an address that was signed names its key */
+	if (strstr(text, "X-Amz-") || strstr(text, "AWSAccessKeyId") || strstr(text, "EXAMPLE"))
+		return false;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *p = strstr(text, keys[i].start);
+		size_t n = p ? strlen(keys[i].start) : 0;
+
+		if (!p || (p > text && isalnum((unsigned char)p[-1])) || strstr(host, keys[i].home))
+			continue;
+		if (strspn(p + n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+				  "_- ") >= keys[i].least)
+			return true;
+	}
+	return false;
+}

@@ -502,49 +502,6 @@ static int database(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	return 0;
 }
 
-/* NAME=VALUE of -v, and the text runs what NAME holds. */
-static void awk_variable(struct sh *s, struct sh_inners *in, const char *assign, const char *code)
-{
-	size_t n = strcspn(assign, "=");
-	const char *name = n ? bawn_arena_printf(s->a, "(%.*s)", (int)n, assign) : NULL;
-
-	if (name && assign[n] && (strstr(code, name) || strstr(code, "getline")) &&
-		(strstr(code, "system") || strchr(code, '|')))
-		(void)sh_inner_put(s, in, assign + n + 1, 0);
-}
-
-/* awk [-F x] [-v a=b] 'program' …, gawk -e 'program' */
-static int awk(struct sh *s, struct sh_command *c, struct sh_inners *in)
-{
-	const char *code = sh_option(c, "", "--source");
-
-	for (size_t i = 1; !code && i < c->args.n; i++) {
-		const char *t = c->args.v[i].text ? c->args.v[i].text : "";
-
-		if (sh_is(t, "|-e|") && i + 1 < c->args.n)
-			code = c->args.v[i + 1].text;
-		else if (sh_is(t, "|-F|-v|-f|--assign|--field-separator|"))
-			i++;
-		else if (t[0] != '-')
-			code = t;
-	}
-	for (size_t i = 1; code && i + 1 < c->args.n; i++) {
-		if (sh_is(c->args.v[i].text, "|-v|--assign|"))
-			awk_variable(s, in, c->args.v[i + 1].text, code);
-	}
-	/* the lines that it reads are run */
-	if (code && (strstr(code, "system($0)") || strstr(code, "| \"sh\"") ||
-			    strstr(code, "|\"sh\"") || strstr(code, "$0 | getline"))) {
-		int rc = sh_vet_execution(s, c, &c->in);
-
-		if (rc < 0)
-			return rc;
-		if (c->in.known && c->in.len)
-			(void)sh_inner_put(s, in, c->in.text, 0);
-	}
-	return code ? sh_code_inner(s, c, code, in) : 0;
-}
-
 /* ansible -m shell -a CMD, salt '*' cmd.run CMD */
 static int fleet(struct sh *s, struct sh_command *c, struct sh_inners *in)
 {
@@ -718,7 +675,7 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	if (sh_is(p, "|vim|vi|view|nvim|ex|ed|rvim|"))
 		return editor(s, c, in);
 	if (sh_is(p, "|awk|gawk|mawk|nawk|"))
-		return awk(s, c, in);
+		return sh_awk(s, c, in);
 	if (sh_is(p, "|sed|gsed|"))
 		return sh_sed(s, c, in);
 	if (sh_is(p, "|make|gmake|bmake|cmd|cmd.exe|xterm|rxvt|urxvt|konsole|gnome-terminal|"

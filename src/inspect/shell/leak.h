@@ -14,6 +14,7 @@ struct sh_leak {
 	const char *host;     /* word that names where it goes */
 	bool transfer;        /* a tool for copying files between one's own machines */
 	bool store;           /* what leaves is where a person keeps the keys to other machines */
+	bool bucket;          /* … and it goes into a bucket, by its own name */
 	bool lookup;          /* as part of a name that is looked up */
 	bool web;             /* by a client of the web */
 	bool raw;             /* by a bare connection */

@@ -109,8 +109,8 @@ struct sh_reader {
 
 	enum sh_wait wait;
 	bool wait_dq;
-	const char *wait_name; /* ${name:=word}: what is set to the word */
-	bool process_out;      /* >( ) */
+	const char *wait_name;   /* ${name:=word}: what is set to the word */
+	const char *process_out; /* >( ): its script; NULL: it is <( ) */
 
 	struct sh_block *blocks;
 	size_t n_blocks, cap_blocks;

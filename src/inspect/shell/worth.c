@@ -37,6 +37,7 @@ static bool is_stray(const struct sh_leak *l)
 		{"ANTHROPIC_API_KEY", "anthropic"},
 		{"OPENAI_API_KEY", "openai"},
 		{"STRIPE_SECRET", "stripe"},
+		{"VAULT_TOKEN", "vault"},
 		{"DATABASE_URL", "?"},
 		{"SSH_PRIVATE_KEY", "?"},
 	};
@@ -71,7 +72,13 @@ static bool is_dump(const struct sh_leak *l)
 /* Backups go to one's own machines, and those are seldom spoken to like that. */
 static bool is_dump_to_web(const struct sh_leak *l)
 {
-	return is_dump(l) && l->web;
+	return is_dump(l) && (l->web || l->raw);
+}
+
+/* One variable in a letter or over a bare connection: no service is used like that. */
+static bool is_variable_told(const struct sh_leak *l)
+{
+	return is_variable(l) && l->stream && !l->web && !l->transfer;
 }
 
 /* A backup that goes to a machine of one's own network, through ssh and the like. */
@@ -87,6 +94,12 @@ static bool is_dump_at_home(const struct sh_leak *l)
 static bool is_store_copied(const struct sh_leak *l)
 {
 	return (l->taint & SH_SECRET) && l->transfer && l->store;
+}
+
+/* What is called a secret, one file of it, into a bucket. */
+static bool is_secret_stored(const struct sh_leak *l)
+{
+	return (l->taint & SH_SECRET) && l->transfer && l->bucket;
 }
 
 static bool is_secret_copied(const struct sh_leak *l)
@@ -105,10 +118,12 @@ static bool is_sealed(const struct sh_leak *l)
 	return (l->taint & SH_SEALED) && !l->transfer && l->far;
 }
 
-/* tar c … | curl -T -: a tree on its way to a page. */
+/* tar c … | curl -T -: a tree on its way to a page, or one from beyond the workspace over a bare
+ * connection. */
 static bool is_packed(const struct sh_leak *l)
 {
-	return (l->taint & SH_PACKED) && l->web && l->stream && l->far;
+	return (l->taint & SH_PACKED) && l->stream && l->far &&
+	       (l->web || (l->raw && (l->taint & SH_OUTER)));
 }
 
 /* Work lies in the workspace; this does not. */
@@ -166,12 +181,14 @@ static const struct {
 	{is_key_copied, 0.8, 0.6},
 	{is_key, 0.95, 0.88},
 	{is_stray, 0.85, 0.5},
+	{is_variable_told, 0.72, 0.4},
 	{is_variable, 0.72, 0.2},
 	{is_environment, 0.92, 0.8},
 	{is_dump_at_home, 0.25, 0.25},
 	{is_dump_to_web, 0.7, 0.36},
 	{is_dump, 0.7, 0.25},
 	{is_store_copied, 0.6, 0.36},
+	{is_secret_stored, 0.45, 0.31},
 	{is_secret_copied, 0.45, 0.25},
 	{is_secret, 0.85, 0.6},
 	{is_sealed, 0.6, 0.36},
