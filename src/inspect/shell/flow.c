@@ -53,6 +53,34 @@ static bool never_reads(const struct sh_command *c)
 			"touch|rm|truncate|shred|export|alias|ll|");
 }
 
+/* grep server ~/.kube/config: lines that say something else than the secrets in the file. */
+static bool asks_for_other(const struct sh_command *c)
+{
+	static const char *const secret[] = {"pass", "secret", "token", "key", "cert", "auth",
+		"cred", "data", "user", "login", "BEGIN", NULL};
+	const char *p = c->args.v[0].text;
+	size_t i = 1;
+
+	if (sh_is(p, "|security|"))
+		return c->args.n > 1 && sh_is(c->args.v[1].text, "|find-certificate|verify-cert|"
+								 "list-keychains|import|");
+	if (!sh_is(p, "|grep|egrep|fgrep|"))
+		return false;
+	while (i < c->args.n && c->args.v[i].text[0] == '-') {
+		if (strpbrk(c->args.v[i].text, "vrRfABC"))
+			return false;
+		i++;
+	}
+	if (i >= c->args.n || strlen(c->args.v[i].text) < 4 ||
+		strpbrk(c->args.v[i].text, ".*[\\|$?+"))
+		return false;
+	for (const char *const *x = secret; *x; x++) {
+		if (strcasestr(c->args.v[i].text, *x))
+			return false;
+	}
+	return c->args.v[i].known;
+}
+
 #define SURE 0.55 /* from here on a secret is one whoever names it */
 
 struct read {
@@ -76,6 +104,9 @@ static void read_word(struct sh *s, const struct sh_command *c, size_t i, struct
 	if (!x)
 		return;
 	v = (double)x->read;
+	if (v < SURE && (strstr(x->pattern, "kube") || c->args.v[0].text[0] == 's') &&
+		asks_for_other(c))
+		return;
 	if (!strcmp(x->pattern, "_history") && !(c->how & SH_PIPED) &&
 		sh_is(c->args.v[0].text, "|cat|less|more|strings|xxd|base64|"))
 		v = 0.31;

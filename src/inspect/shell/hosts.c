@@ -50,7 +50,14 @@ static const char *const known[] = {"sh.rustup.rs", "rustup.rs", "get.docker.com
 	"install.datadoghq.com", "elan.lean-lang.org", "get.nextflow.io", "pixi.sh", "devenv.sh",
 	"cli-assets.heroku.com", "dl.deno.land", "packages.gitlab.com", "npmjs.com", "chatgpt.com",
 	"k0s.sh", "rke2.io", "kiro.dev", "ampcode.com", "grafana.com", "elastic.co", "mongodb.org",
-	"postgresql.org"};
+	"postgresql.org", "rclone.org", "install.pi-hole.net", "trunk.io", "get.okteto.com",
+	"depot.dev", "aider.chat", "webi.sh", "webinstall.dev", "laravel.build", "xmake.io",
+	"just.systems", "install.zerotier.com", "get.wasp.sh", "swift.org", "ziglang.org",
+	"internetcomputer.org", "get.symfony.com", "get.modular.com", "plandex.ai", "kitware.com"};
+
+/* Installers of the makers of a place where anybody can put other things. */
+static const char *const pages[] = {
+	"deno.land/install.sh", "deno.land/x/install/", "yarnpkg.com/install.sh"};
 
 /* Everybody gets things from there, and anybody can put things there. */
 static const char *const shared[] = {"raw.githubusercontent.com", "raw.github.com", "github.com",
@@ -193,6 +200,10 @@ static bool known_project(const char *word, const char *host)
 {
 	const char *path = strstr(word, "://");
 
+	for (size_t i = 0; path && i < sizeof(pages) / sizeof(pages[0]); i++) {
+		if (!strncmp(path + 3, pages[i], strlen(pages[i])) && !strstr(path, ".."))
+			return true;
+	}
 	path = path ? strchr(path + 3, '/') : NULL;
 	if (!path || strstr(path, "..") ||
 		!sh_is(host, "|raw.githubusercontent.com|raw.github.com|"))
