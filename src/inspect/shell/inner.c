@@ -237,7 +237,8 @@ static int nested_code(
 	for (size_t i = before; i < s->scan->out->n; i++) {
 		struct bawn_finding *f = &s->scan->out->v[i];
 
-		if (!strcmp(f->detector, "code") && f->confidence < 0.65)
+		if (!strcmp(f->detector, "code") && f->confidence < 0.65 &&
+			strcmp(f->rule, "code.wiper") != 0)
 			f->confidence *= 0.5;
 	}
 	return rc;

@@ -22,6 +22,13 @@ static void take(struct sh_leak *l, unsigned taint, const char *from)
 		l->whole = true;
 }
 
+/* @FILE, name=@FILE; {"mail": "a@b.example"} is what it is. */
+static bool names_file(const char *t)
+{
+	return t[0] == '@' || strstr(t, "=@") || !strncmp(t, "-d@", 3) ||
+	       !strncmp(t, "--post-file", 11) || (strchr(t, '@') && !strpbrk(t, " {\"&"));
+}
+
 static void take_word(struct sh *s, struct sh_leak *l, const struct sh_word *w, bool files)
 {
 	const struct sh_secret *x = files ? sh_secret_of(s, w->text) : NULL;
@@ -40,7 +47,7 @@ static void take_word(struct sh *s, struct sh_leak *l, const struct sh_word *w, 
 	f = sh_file_get(s, path, false);
 	if (f)
 		take(l, f->data.taint | SH_FILE, f->data.from);
-	else if (strchr(w->text, '@') || !strncmp(w->text, "--post-file", 11))
+	else if (names_file(w->text))
 		take(l, SH_FILE, NULL);
 }
 
@@ -323,6 +330,8 @@ static const char *socket_peer(struct sh *s, const char *word)
 static void pipe_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	bool socket = !strcmp(c->args.v[0].text, "socat");
+	/* what is read over there does not leave from here */
+	size_t there = !strcmp(c->args.v[0].text, "ssh") ? sh_ssh_words(c) : c->args.n;
 
 	l->raw = sh_is(c->args.v[0].text, "|nc|ncat|netcat|socat|telnet|websocat|ftpput|");
 	l->stream = (c->how & SH_STDIN) != 0;
@@ -340,7 +349,7 @@ static void pipe_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 			sh_host_of(s, peer, NULL) != SH_HOST_NONE)
 			l->host = peer;
 		if (!sh_not_read(c, i))
-			take_word(s, l, w, true);
+			take_word(s, l, w, i < there);
 	}
 }
 

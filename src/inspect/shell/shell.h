@@ -292,7 +292,7 @@ int sh_sed(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* later.c: what it writes where others will run it; its output is known by now. */
 void sh_later(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 /* strings.c: the strings that a source text in some language hands to a shell. */
-int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in);
+int sh_code_inner(struct sh *s, const struct sh_command *c, const char *code, struct sh_inners *in);
 int sh_add_string(struct sh *s, struct sh_inners *in, const char *p); /* the one that starts at p */
 bool sh_is_shell(const char *word);
 /* unwrap.c: where the words begin that ssh hands to the other machine. */

@@ -243,7 +243,7 @@ static int one_string(struct walk *w, const char *p, size_t *found)
 	return rc;
 }
 
-int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in)
+int sh_code_inner(struct sh *s, const struct sh_command *c, const char *code, struct sh_inners *in)
 {
 	const char *prog = c->args.n ? c->args.v[0].text : "";
 	struct walk w = {.s = s, .in = in, .code = code, .prog = prog, .statement = code};

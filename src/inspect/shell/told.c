@@ -269,6 +269,21 @@ static void indices(struct sh *s, const struct sh_command *c, struct sh_inners *
 	}
 }
 
+/* PERL5OPT='-Mx;system("cmd")' perl …: code that runs first. */
+static int code_variables(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < c->assigns.n; i++) {
+		const char *t = c->assigns.v[i].text, *eq = strchr(t, '=');
+		const char *name = eq ? bawn_arena_strndup(s->a, t, (size_t)(eq - t)) : NULL;
+
+		if (name && sh_is(name, "|PERL5OPT|PERL5DB|RUBYOPT|PYTHONWARNINGS|"))
+			rc = sh_code_inner(s, c, eq + 1, in);
+	}
+	return rc;
+}
+
 /* … | docker exec -i BOX sh */
 static int fed_inside(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
@@ -301,6 +316,9 @@ int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 			order_lines(s, c, in, c->in.text);
 	}
 	indices(s, c, in);
+	rc = code_variables(s, c, in);
+	if (rc < 0)
+		return rc;
 	if (!strcmp(p, "bind") && c->args.n > 2 && !strcmp(c->args.v[1].text, "-x"))
 		(void)sh_inner_put(s, in, key_command(c->args.v[2].text), 0);
 	if (sh_is(p, "|screen|tmux|"))

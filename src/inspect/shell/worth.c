@@ -112,6 +112,12 @@ static bool is_secret(const struct sh_leak *l)
 	return (l->taint & SH_SECRET) != 0;
 }
 
+/* What a microphone hears or a screen shows, as it comes. */
+static bool is_recorded(const struct sh_leak *l)
+{
+	return (l->taint & SH_SECRET) && l->stream && l->from && strstr(l->from, "microphone");
+}
+
 /* An archive that nobody on the way can look into. */
 static bool is_sealed(const struct sh_leak *l)
 {
@@ -187,6 +193,7 @@ static const struct {
 	{is_dump_at_home, 0.25, 0.25},
 	{is_dump_to_web, 0.7, 0.36},
 	{is_dump, 0.7, 0.25},
+	{is_recorded, 0.8, 0.5},
 	{is_store_copied, 0.6, 0.36},
 	{is_secret_stored, 0.45, 0.31},
 	{is_secret_copied, 0.45, 0.25},
