@@ -159,7 +159,7 @@ static int vet_remove(struct sh *s, const struct sh_command *c)
 			continue;
 		if (all && !(c->how & SH_ARGSIN))
 			x = remove_all(s, w);
-		else if (vital(sh_path(s, w->text)))
+		else if (vital(sh_path(s, w->text)) || sh_place(s, w->text) == SH_DEVICE)
 			x = 0.5;
 		else if (sh_place(s, w->text) == SH_ROOT_DIR || sh_place(s, w->text) == SH_HOME_DIR)
 			x = c->how & SH_ARGSIN ? 0.2 : 0.45;

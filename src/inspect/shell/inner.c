@@ -368,6 +368,29 @@ static int install_file(struct sh *s, struct sh_command *c)
 	return 0;
 }
 
+/* deno run URL, npx URL, uvx --from URL: code of whoever answers there. */
+static int run_address(struct sh *s, struct sh_command *c)
+{
+	const char *p = c->args.v[0].text, *order = c->args.n > 1 ? c->args.v[1].text : "";
+
+	if ((sh_is(p, "|deno|pipx|") && strcmp(order, "run") != 0) ||
+		(!strcmp(p, "bun") && !sh_is(order, "|x|run|")))
+		return 0;
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		struct sh_data d = {.taint = SH_NET, .url = t, .from = t};
+		enum sh_host h =
+			sh_is_url(t) && t[0] != '-' ? sh_host_of(s, t, NULL) : SH_HOST_NONE;
+
+		if (h == SH_HOST_PLAIN || h == SH_HOST_ODD)
+			return sh_vet_execution(s, c, &d);
+		/* the words behind it are its own */
+		if (h != SH_HOST_NONE)
+			break;
+	}
+	return 0;
+}
+
 /* Clouds that run a script on one of their machines: the option that it stands behind. */
 static const struct {
 	const char *program, *order, *option;
@@ -661,6 +684,10 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	int rc;
 
 	rc = sh_told(s, c, in);
+	if (rc < 0)
+		return rc;
+	if (sh_is(p, "|deno|bun|bunx|npx|pnpx|uvx|pipx|"))
+		rc = run_address(s, c);
 	if (rc < 0)
 		return rc;
 	if (sh_is(p, "|cat|tee|echo|printf|"))

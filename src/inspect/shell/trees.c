@@ -234,6 +234,9 @@ static double bulk(struct sh *s, const struct sh_command *c, const struct sh_wor
 		return 0.82;
 	if (strpbrk(w->text, "*?") && p == SH_IN_HOME)
 		return 0.75;
+	if (p == SH_IN_HOME && (strstr(w->text, "/Documents") || strstr(w->text, "/Desktop") ||
+				       strstr(w->text, "/Pictures")))
+		return 0.6;
 	return strpbrk(w->text, "*?$") || !w->known ? 0.5 : 0;
 }
 

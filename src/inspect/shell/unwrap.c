@@ -465,7 +465,8 @@ static bool mounted(struct sh *s, const struct sh_command *c, size_t k, const ch
 {
 	static const char *const from[] = {"src=", "source=", NULL};
 	static const char *const to[] = {"dst=", "target=", "destination=", NULL};
-	const char *t = c->args.v[k].text, *next = c->args.v[k + 1].text, *colon;
+	const char *t = c->args.v[k].text, *colon;
+	const char *next = k + 1 < c->args.n ? c->args.v[k + 1].text : "";
 	bool mount = !strcmp(t, "--mount") || !strncmp(t, "--mount=", 8);
 
 	if (mount) {
@@ -486,7 +487,7 @@ static bool mounted(struct sh *s, const struct sh_command *c, size_t k, const ch
 /* docker run -v ~:/h IMAGE rm -rf /h: what is done there is done here. */
 static void outside(struct sh *s, const struct sh_command *c, size_t image, struct sh_inners *in)
 {
-	for (size_t k = 1; in->n && k + 1 < image; k++) {
+	for (size_t k = 1; in->n && k < image; k++) {
 		const char *host, *dir, *x;
 
 		if (!mounted(s, c, k, &host, &dir) || strlen(dir) < 2 || !of_host(s, host))
