@@ -205,7 +205,7 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 		"http.request", "https.request", "axios", "Net::HTTP", "LWP", "HTTP::", "curl_exec",
 		"fsockopen", "smtplib", "ftplib", "httpx", "aiohttp", "http.post", "URI.open",
 		"file_get_contents('http", "file_get_contents(\"http", "TCPSocket", "dns",
-		"IO::Socket", NULL};
+		"IO::Socket", "LWP::Simple", "lookup(", NULL};
 	static const char *const all[] = {"dict(os.environ)", "=os.environ)", "str(os.environ)",
 		"dumps(os.environ", "stringify(process.env)", "ENV.to_h", "ENV.to_a",
 		"json.dumps(dict(os.environ", "%ENV", "getenv())", "os.environ.copy()", NULL};
@@ -228,6 +228,9 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 	if (x && !strcmp(x->pattern, "/etc/passwd"))
 		return sh_found(s, c, "command.exfiltration", "exfiltration",
 			"sends the accounts of this machine to another one", 0.6);
+	if (!s->script && strstr(code, "://") && sh_stray_in_code(code))
+		return sh_found(s, c, "command.exfiltration", "exfiltration",
+			"sends a variable of one service to another", 0.4);
 	if (any_of(code, all))
 		return sh_found(s, c, "command.exfiltration", "exfiltration",
 			"sends the environment to another machine", 0.75);

@@ -138,6 +138,8 @@ bool sh_is_archive(const char *path)
 }
 
 static const char keys[] = ".pem\0.key\0.p12\0.pfx\0.kdbx\0.ppk\0.ovpn\0.jks\0.keystore\0";
+static const char papers[] =
+	".doc\0.docx\0.xls\0.xlsx\0.ppt\0.pptx\0.pdf\0.odt\0.ods\0.pst\0.eml\0.mbox\0";
 static const char dumps[] = ".sql\0.sql.gz\0.dump\0.sql.bz2\0.sql.zst\0";
 
 /* Somebody's whole home, his papers, tables about people, or what services keep. */
@@ -171,6 +173,8 @@ static void take_file(struct sh *s, struct sh_leak *l, const char *path, bool ma
 	/* find … -name '*.pem': all that are found */
 	if (strpbrk(path, "*?") && ends_in(path, keys))
 		take(l, SH_SECRET, "keys");
+	if (strpbrk(path, "*?") && p == SH_IN_HOME && ends_in(path, papers))
+		take(l, SH_SECRET, "somebody's papers");
 	l->beyond = l->beyond || lies_beyond(s, path);
 	l->parcel = l->parcel || (p == SH_TEMP && many) ||
 		    (p == SH_TEMP && f && (f->data.taint & SH_PACKED)) ||
@@ -245,6 +249,14 @@ static void take_keys(const struct sh_command *c, struct sh_leak *l)
 		any = !is_head(c, i) && sh_stray_key(c->args.v[i].text, l->host);
 	if (any)
 		take(l, SH_SECRET, "a key");
+	for (size_t i = 1; l->host && i < c->args.n; i++) {
+		const struct sh_word *w = &c->args.v[i];
+
+		/* many services understand the same requests, with keys of their own */
+		if (is_head(c, i) && (w->taint & SH_ENV) && w->from && w->from[0] == '$' &&
+			!strstr(w->from, "_API_KEY") && sh_stray_variable(w->from + 1, l->host))
+			take(l, SH_ENV, w->from);
+	}
 }
 
 /* @FILE, name=@FILE, name@FILE as httpie writes them. */
@@ -536,10 +548,19 @@ static bool store_leak(struct sh *s, const struct sh_command *c, struct sh_leak 
 /* Names that are looked up carry data to whoever answers. */
 static void name_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
+	const char *server = NULL;
+
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 		const char *dot = strchr(w->text, '.');
 
+		if (w->text[0] == '@' && w->text[1])
+			server = w->text + 1;
+		/* dig @SERVER DATA */
+		if (server && !dot && (w->taint & (SH_SECRET | SH_HARD | SH_CODED | SH_ENV))) {
+			take(l, w->taint & ~SH_NET, w->from);
+			l->host = server;
+		}
 		if (w->text[0] == '-' || w->text[0] == '@' || !dot || !dot[1])
 			continue;
 		if (strstr(w->text, "$().") || strstr(w->text, "$()-"))

@@ -29,5 +29,8 @@ struct sh_leak {
 	bool abroad;          /* to a bare address that is in no network of one's own */
 };
 
+/* A variable that belongs to a service, and the host is none of its machines. */
+bool sh_stray_variable(const char *name, const char *host);
+
 /* How sure it is that this should not leave, by what it is and where it goes; 0: it may. */
 double sh_worth(struct sh *s, const struct sh_leak *l);

@@ -359,6 +359,8 @@ enum sh_host sh_host_of(struct sh *s, const char *word, const char **ret_host);
 bool sh_host_drop(const char *word);   /* made to receive things: webhooks, pastes, collaborators */
 bool sh_host_abroad(const char *word); /* a bare address outside of networks of one's own */
 bool sh_host_personal(const char *word); /* where people keep files of their own */
+/* worth.c: a source text names a variable of a service, but none of its machines. */
+bool sh_stray_in_code(const char *code);
 /* A key that opens something else than what that host is. */
 bool sh_stray_key(const char *text, const char *host);
 bool sh_is_url(const char *word);
