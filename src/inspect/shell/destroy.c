@@ -83,6 +83,17 @@ static bool disposable(const char *p)
 	       strstr(p, "/site-packages") || strstr(p, "/dist-packages");
 }
 
+/* One file of a service: /etc/nginx/conf.d/old.conf. */
+static bool one_setting(const char *p)
+{
+	const char *dot = strrchr(p, '.'), *slash = strrchr(p, '/');
+
+	return !strncmp(p, "/etc/", 5) && dot > slash && strchr(p + 5, '/') && !strpbrk(p, "*?[") &&
+	       sh_is(dot, "|.conf|.cfg|.ini|.list|.repo|.bak|.old|.yaml|.yml|.json|.toml|") &&
+	       strncmp(p, "/etc/pam.d/", 11) != 0 && strncmp(p, "/etc/ssh/", 9) != 0 &&
+	       strncmp(p, "/etc/audit", 10) != 0 && strncmp(p, "/etc/security/", 14) != 0;
+}
+
 static double remove_all(struct sh *s, const struct sh_word *w)
 {
 	const char *t = sh_path(s, w->text);
@@ -100,7 +111,7 @@ static double remove_all(struct sh *s, const struct sh_word *w)
 	case SH_SYSTEM_DIR:
 		return disposable(t) ? 0.1 : 0.85;
 	case SH_IN_SYSTEM:
-		return disposable(t) ? 0.05 : 0.42;
+		return disposable(t) ? 0.05 : one_setting(t) ? 0.2 : 0.42;
 	case SH_IN_HOME:
 		return in_home(t);
 	case SH_DEVICE:

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "inspect/shell/model.h"
+#include "inspect/shell/read.h"
+
+#define NEXT_MAX ((size_t)64) /* of the text behind a pipe */
 
 /* Names a file without looking into it. */
 static bool only_names(const struct sh_command *c)
@@ -53,15 +56,49 @@ static bool never_reads(const struct sh_command *c)
 			"touch|rm|truncate|shred|export|alias|ll|");
 }
 
-/* grep server ~/.kube/config: lines that say something else than the secrets in the file. */
-static bool asks_for_other(const struct sh_command *c)
+/* A plain word that is looked for, and no part of a secret. */
+static bool asks_plainly(const char *t)
 {
 	static const char *const secret[] = {"pass", "secret", "token", "key", "cert", "auth",
 		"cred", "data", "user", "login", "BEGIN", NULL};
+
+	if (strlen(t) < 4 || strpbrk(t, ".*[\\|$?+"))
+		return false;
+	for (const char *const *x = secret; *x; x++) {
+		if (strcasestr(t, *x))
+			return false;
+	}
+	return true;
+}
+
+/* … | grep server: what comes next in the text that is being read. */
+static bool next_asks(struct sh *s, const struct sh_command *c)
+{
+	const struct sh_reader *r = s->top;
+	const char *p = NULL, *word;
+	size_t n;
+
+	if (r && r->i < r->n && (c->how & SH_PIPED) && sh_is(c->args.v[0].text, "|cat|head|tail|"))
+		p = bawn_arena_strndup(
+			s->a, r->t + r->i, r->n - r->i < NEXT_MAX ? r->n - r->i : NEXT_MAX);
+	if (!p)
+		return false;
+	p += strspn(p, " ");
+	if (strncmp(p, "grep ", 5) != 0)
+		return false;
+	p += 5 + strspn(p + 5, " '\"");
+	n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_:");
+	word = *p != '-' ? bawn_arena_strndup(s->a, p, n) : NULL;
+	return word && (!p[n] || strchr("'\" \n;|", p[n])) && asks_plainly(word);
+}
+
+/* grep server ~/.kube/config: lines that say something else than the secrets in the file. */
+static bool asks_for_other(const struct sh_command *c)
+{
 	const char *p = c->args.v[0].text;
 	size_t i = 1;
 
-	if (sh_is(p, "|security|"))
+	if (!strcmp(p, "security"))
 		return c->args.n > 1 && sh_is(c->args.v[1].text, "|find-certificate|verify-cert|"
 								 "list-keychains|import|");
 	if (!sh_is(p, "|grep|egrep|fgrep|"))
@@ -71,14 +108,7 @@ static bool asks_for_other(const struct sh_command *c)
 			return false;
 		i++;
 	}
-	if (i >= c->args.n || strlen(c->args.v[i].text) < 4 ||
-		strpbrk(c->args.v[i].text, ".*[\\|$?+"))
-		return false;
-	for (const char *const *x = secret; *x; x++) {
-		if (strcasestr(c->args.v[i].text, *x))
-			return false;
-	}
-	return c->args.v[i].known;
+	return i < c->args.n && c->args.v[i].known && asks_plainly(c->args.v[i].text);
 }
 
 #define SURE 0.55 /* from here on a secret is one whoever names it */
@@ -105,7 +135,7 @@ static void read_word(struct sh *s, const struct sh_command *c, size_t i, struct
 		return;
 	v = (double)x->read;
 	if (v < SURE && (strstr(x->pattern, "kube") || c->args.v[0].text[0] == 's') &&
-		asks_for_other(c))
+		(asks_for_other(c) || next_asks(s, c)))
 		return;
 	if (!strcmp(x->pattern, "_history") && !(c->how & SH_PIPED) &&
 		sh_is(c->args.v[0].text, "|cat|less|more|strings|xxd|base64|"))
