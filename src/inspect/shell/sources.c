@@ -3,7 +3,11 @@
  */
 #include <string.h>
 
+#include "base/buf.h"
+#include "inspect/scan.h"
 #include "inspect/shell/shell.h"
+
+#define SAID_MAX ((size_t)4096) /* of the words that a program may print */
 
 static bool has(const struct sh_command *c, const char *list)
 {
@@ -224,9 +228,10 @@ bool sh_spells(const struct sh_command *c)
 
 void sh_say_words(struct sh *s, const struct sh_command *c, struct sh_data *d)
 {
-	const char *all = NULL;
+	_cleanup_buf_ struct bawn_buf b = {0};
+	const char *all;
 
-	for (size_t i = 1; i < c->args.n; i++) {
+	for (size_t i = 1; i < c->args.n && b.len < SAID_MAX; i++) {
 		const char *t = c->args.v[i].text, *eq = t[0] == '-' ? strchr(t, '=') : NULL;
 		size_t n;
 
@@ -234,15 +239,14 @@ void sh_say_words(struct sh *s, const struct sh_command *c, struct sh_data *d)
 			continue;
 		t = eq ? eq + 1 : t;
 		t += strspn(t, "+\"'[");
-		n = strlen(t);
+		n = strnlen(t, SAID_MAX);
 		while (n && strchr("\"']", t[n - 1]))
 			n--;
-		all = bawn_arena_printf(
-			s->a, "%s%s%.*s", all ? all : "", all ? "\n" : "", (int)n, t);
-		if (!all)
-			return;
+		bawn_buf_puts(&b, b.len ? "\n" : "");
+		bawn_buf_add(&b, t, n);
 	}
-	if (!all)
+	all = b.len && !b.failed ? bawn_arena_strndup(s->a, b.data, b.len) : NULL;
+	if (!all || !bawn_scan_spend(s->scan, b.len))
 		return;
 	d->text = all;
 	d->len = strlen(all);
