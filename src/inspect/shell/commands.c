@@ -162,6 +162,8 @@ static int plain_program(struct sh *s, struct sh_command *c)
 		w->text = x ? x : w->text;
 	}
 	copy = strchr(w->text, '/') ? sh_file_get(s, w->text, false) : NULL;
+	if (!copy && !strncmp(w->text, "./", 2))
+		copy = sh_file_get(s, w->text + 2, false);
 	if (copy && copy->was)
 		w->text = copy->was;
 	base = sh_base(w->text);

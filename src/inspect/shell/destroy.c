@@ -83,6 +83,21 @@ static bool disposable(const char *p)
 	       strstr(p, "/site-packages") || strstr(p, "/dist-packages");
 }
 
+/* /ho??, /!(tmp): a folder of the system that a pattern means. */
+static bool hits_system(const char *t)
+{
+	static const char *const dirs[] = {"/home", "/etc", "/usr", "/var", "/root", "/bin", "/lib",
+		"/boot", "/sbin", "/Users", "/lib64"};
+
+	if (!strncmp(t, "/!(", 3))
+		return true;
+	for (size_t i = 0; strpbrk(t, "?*[") && i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		if (sh_glob_match(t, dirs[i]))
+			return true;
+	}
+	return false;
+}
+
 /* One file of a service: /etc/nginx/conf.d/old.conf. */
 static bool one_setting(const char *p)
 {
@@ -121,7 +136,7 @@ static double remove_all(struct sh *s, const struct sh_word *w)
 	case SH_ALL_HERE:
 		return 0.36;
 	case SH_ABSOLUTE:
-		return strchr(t + 1, '/') ? 0.1 : 0.25;
+		return strchr(t + 1, '/') ? 0.1 : hits_system(t) ? 0.85 : 0.25;
 	case SH_TEMP:
 	case SH_HERE_DIR:
 	default:
@@ -251,8 +266,23 @@ static bool shreds(const struct sh_command *c)
 	return false;
 }
 
+/* -exec rm -rf {}: how deep find itself goes does not matter then. */
+static bool deletes_trees(const struct sh_command *c)
+{
+	for (size_t i = 1; i + 2 < c->args.n; i++) {
+		const char *o = c->args.v[i + 2].text;
+
+		if (sh_is(c->args.v[i].text, "|-exec|-execdir|") &&
+			!strcmp(sh_base(c->args.v[i + 1].text), "rm") && o[0] == '-' &&
+			strpbrk(o, "rR"))
+			return true;
+	}
+	return false;
+}
+
 static int vet_find(struct sh *s, const struct sh_command *c)
 {
+	bool trees = deletes_trees(c);
 	double worst = 0;
 
 	if (!deletes(c))
@@ -262,7 +292,9 @@ static int vet_find(struct sh *s, const struct sh_command *c)
 		double x = 0;
 
 		if (p == SH_ROOT_DIR || p == SH_HOME_DIR || p == SH_SYSTEM_DIR)
-			x = !sh_narrowed(c, p != SH_ROOT_DIR) ? 0.9 : shreds(c) ? 0.45 : 0.15;
+			x = !sh_narrowed(c, p != SH_ROOT_DIR && !trees) ? 0.9
+			    : shreds(c)                                 ? 0.45
+									: 0.15;
 		else if (p == SH_IN_SYSTEM && !sh_narrowed(c, true))
 			x = 0.4;
 		else if (p == SH_ALL_HERE && !sh_narrowed(c, true))

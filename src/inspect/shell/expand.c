@@ -191,8 +191,10 @@ static bool filler(const struct sh *s, const struct sh_reader *r, const char *na
 	char next = (char)(r->i < r->n ? r->t[r->i] : '\0');
 
 	return !s->script && r->target == SH_TO_ARGS && (!r->cmd || !r->cmd->args.n) && r->wn &&
-	       sh_name_char(r->w[r->wn - 1], false) && sh_name_char(next, false) && *name >= 'a' &&
-	       *name <= 'z' && r->t[r->i - 1] == '}' && !memchr(r->w, '=', r->wn);
+	       sh_name_char(r->w[r->wn - 1], false) && sh_name_char(next, false) &&
+	       ((*name >= 'a' && *name <= 'z' && r->t[r->i - 1] == '}') ||
+		       (*name >= '1' && *name <= '9')) &&
+	       !memchr(r->w, '=', r->wn);
 }
 
 /* It is not known: it stands as $NAME. */
