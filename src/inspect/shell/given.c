@@ -222,7 +222,8 @@ static void image(struct sh *s, const struct sh_command *c, struct sh_inners *in
 /* syscmd(`CMD'), esyscmd(CMD) */
 static void macros(struct sh *s, struct sh_inners *in, const char *t)
 {
-	while (t && in->n < SH_INNER_MAX / 2 && (t = strstr(t, "syscmd("))) {
+	for (t = t ? strstr(t, "syscmd(") : NULL; t && in->n < SH_INNER_MAX / 2;
+		t = strstr(t, "syscmd(")) {
 		size_t n;
 
 		t += strlen("syscmd(");
