@@ -198,6 +198,20 @@ static int vet_spawn(struct sh *s, const struct sh_reader *r, const struct sh_bl
 		"starts ever more programs without waiting for any", s->script ? 0.31 : 0.45);
 }
 
+/* (( a[$(cmd)] )): a number for nobody, but cmd runs. */
+int sh_arithmetic(struct sh *s, struct sh_reader *r, const char *t, size_t n)
+{
+	struct sh_reader *c;
+	int rc;
+
+	if (!memmem(t, n, "$(", 2) && !memchr(t, '`', n))
+		return 0;
+	rc = sh_push(s, SH_MODE_TEXT, t, n, &c);
+	if (rc == SH_STEP_CHILD)
+		r->wait = SH_WAIT_LOOP;
+	return rc;
+}
+
 int sh_block_end(struct sh *s, struct sh_reader *r, enum sh_block_kind kind)
 {
 	size_t k = r->n_blocks, word = kind == SH_BLOCK_LOOP || kind == SH_BLOCK_CASE ? 4 : 1;

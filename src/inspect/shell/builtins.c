@@ -92,6 +92,30 @@ static struct sh_data items(struct sh *s, const struct sh_command *c, struct sh_
 	return v;
 }
 
+/* read A B C: the next field of what is left; the last name gets all of it. */
+static struct sh_data field(
+	struct sh *s, const struct sh_command *c, struct sh_data *left, bool last)
+{
+	const char *apart = " \t";
+	struct sh_data v = *left;
+	size_t n, skip;
+
+	for (size_t i = 0; i < c->assigns.n; i++) {
+		if (!strncmp(c->assigns.v[i].text, "IFS=", 4))
+			apart = c->assigns.v[i].text + 4;
+	}
+	n = *apart ? strcspn(v.text, apart) : v.len;
+	if (last || !v.known)
+		return v;
+	v.text = bawn_arena_strndup(s->a, v.text, n);
+	v.text = v.text ? v.text : "";
+	v.len = strlen(v.text);
+	skip = n + (left->text[n] != 0);
+	left->text += skip;
+	left->len -= skip;
+	return v;
+}
+
 static int read_variables(struct sh *s, const struct sh_command *c)
 {
 	const char *letters = strcmp(c->args.v[0].text, "read") != 0 ? "dnOsuCc" : "dinNptu";
@@ -118,7 +142,7 @@ static int read_variables(struct sh *s, const struct sh_command *c)
 			i += strchr(letters, t[strlen(t) - 1]) && t[1] ? 1 : 0;
 			continue;
 		}
-		rc = sh_var_set(s, t, strlen(t), v);
+		rc = sh_var_set(s, t, strlen(t), field(s, c, &v, i + 1 == c->args.n));
 		if (rc < 0)
 			return rc;
 	}
@@ -206,8 +230,11 @@ static int set_params(struct sh *s, struct sh_reader *r, const struct sh_command
 	if (i >= c->args.n)
 		return 0;
 	(void)s;
-	r->params = (struct sh_words){.v = c->args.v + i + 1, .n = c->args.n - i - 1};
-	r->has_params = true;
+	/* eval "set -- …" sets them for whoever said eval */
+	for (; r; r = r->scope ? NULL : r->up) {
+		r->params = (struct sh_words){.v = c->args.v + i + 1, .n = c->args.n - i - 1};
+		r->has_params = true;
+	}
 	return 0;
 }
 

@@ -48,7 +48,7 @@ static int vet_serve(struct sh *s, const struct sh_command *c)
 		return 0;
 	dir = served(s, c);
 	p = sh_place(s, dir);
-	if (p != SH_ROOT_DIR && p != SH_HOME_DIR && p != SH_SYSTEM_DIR)
+	if (p != SH_ROOT_DIR && p != SH_HOME_DIR && p != SH_SYSTEM_DIR && !sh_secret_of(s, dir))
 		return 0;
 	if (sh_is(dir, "|/srv|/mnt|/media|/opt|/srv/|/mnt/|/media/|/opt/|"))
 		return 0;

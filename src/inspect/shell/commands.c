@@ -162,6 +162,8 @@ static int plain_program(struct sh *s, struct sh_command *c)
 		w->text = x ? x : w->text;
 	}
 	copy = strchr(w->text, '/') ? sh_file_get(s, w->text, false) : NULL;
+	if (!copy && !strncmp(w->text, "./", 2))
+		copy = sh_file_get(s, w->text + 2, false);
 	if (copy && copy->was)
 		w->text = copy->was;
 	base = sh_base(w->text);
@@ -252,14 +254,27 @@ static int make_line(struct sh *s, struct sh_command *c)
 	return 0;
 }
 
+/* <&3: what exec 3< FILE or exec 3<<< TEXT opened before. */
+static const struct sh_file *opened(struct sh *s, const struct sh_redir *d)
+{
+	const char *path =
+		d->kind == SH_DUP && !d->fd ? bawn_arena_printf(s->a, "/dev/fd/%s", d->path) : NULL;
+
+	return path ? sh_file_get(s, path, false) : NULL;
+}
+
 /* What redirections feed it. */
 static void input(struct sh *s, struct sh_command *c)
 {
 	for (size_t i = 0; i < c->redirs.n; i++) {
 		const struct sh_redir *d = &c->redirs.v[i];
+		const struct sh_file *f = opened(s, d);
 		const struct sh_secret *x;
-		const struct sh_file *f;
 
+		if (f) {
+			c->in = f->data;
+			c->how |= SH_STDIN;
+		}
 		if (d->kind == SH_HERE) {
 			c->in = d->body;
 			c->how |= SH_STDIN;
@@ -336,6 +351,28 @@ static int bare(struct sh *s, struct sh_command *c)
 	return rc < 0 || !in.n ? rc : push_inners(s, c, &in);
 }
 
+/* exec <<< TEXT, exec 3< FILE: from now on that is what comes in there. */
+static int open_for_all(struct sh *s, struct sh_reader *r, const struct sh_command *c)
+{
+	for (size_t i = 0; i < c->redirs.n; i++) {
+		const struct sh_redir *d = &c->redirs.v[i];
+		struct sh_file *f;
+
+		if (d->kind != SH_HERE && d->kind != SH_IN)
+			continue;
+		if (d->fd <= 0) {
+			r->in = c->in;
+			r->how |= SH_STDIN;
+			continue;
+		}
+		f = sh_file_get(s, bawn_arena_printf(s->a, "/dev/fd/%d", d->fd), true);
+		if (!f)
+			return sh_no_memory(s);
+		f->data = c->in;
+	}
+	return 0;
+}
+
 int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 {
 	struct sh_inners in = {0};
@@ -352,7 +389,10 @@ int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 		rc = call_function(s, c, &in, &hit);
 	if (rc != 0 || hit)
 		return rc;
-	rc = sh_unwrap(s, c, &in);
+	if (c->args.n == 1 && c->redirs.n && !strcmp(c->args.v[0].text, "exec"))
+		rc = open_for_all(s, r, c);
+	if (rc == 0)
+		rc = sh_unwrap(s, c, &in);
 	if (rc < 0)
 		return rc;
 	rc = make_line(s, c);
@@ -360,6 +400,9 @@ int sh_execute(struct sh *s, struct sh_reader *r, struct sh_command *c)
 		rc = sh_find_inner(s, c, &in);
 	if (rc == 0 && c->args.n)
 		rc = sh_model(s, c);
+	if (rc == 0 && c->args.n && (c->how & SH_PIPED) && !c->out.known && !c->out.len &&
+		!(c->out.taint & SH_NET))
+		sh_say_words(s, c, &c->out);
 	if (in.n && c->args.n && sh_is_shell(c->args.v[0].text))
 		c->out = sh_text("");
 	if (rc == 0 && c->args.n && !s->script)

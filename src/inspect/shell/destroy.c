@@ -83,6 +83,32 @@ static bool disposable(const char *p)
 	       strstr(p, "/site-packages") || strstr(p, "/dist-packages");
 }
 
+/* /ho??, /!(tmp): a folder of the system that a pattern means. */
+static bool hits_system(const char *t)
+{
+	static const char *const dirs[] = {"/home", "/etc", "/usr", "/var", "/root", "/bin", "/lib",
+		"/boot", "/sbin", "/Users", "/lib64"};
+
+	if (!strncmp(t, "/!(", 3))
+		return true;
+	for (size_t i = 0; strpbrk(t, "?*[") && i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		if (sh_glob_match(t, dirs[i]))
+			return true;
+	}
+	return false;
+}
+
+/* One file of a service: /etc/nginx/conf.d/old.conf. */
+static bool one_setting(const char *p)
+{
+	const char *dot = strrchr(p, '.'), *slash = strrchr(p, '/');
+
+	return !strncmp(p, "/etc/", 5) && dot > slash && strchr(p + 5, '/') && !strpbrk(p, "*?[") &&
+	       sh_is(dot, "|.conf|.cfg|.ini|.list|.repo|.bak|.old|.yaml|.yml|.json|.toml|") &&
+	       strncmp(p, "/etc/pam.d/", 11) != 0 && strncmp(p, "/etc/ssh/", 9) != 0 &&
+	       strncmp(p, "/etc/audit", 10) != 0 && strncmp(p, "/etc/security/", 14) != 0;
+}
+
 static double remove_all(struct sh *s, const struct sh_word *w)
 {
 	const char *t = sh_path(s, w->text);
@@ -100,7 +126,7 @@ static double remove_all(struct sh *s, const struct sh_word *w)
 	case SH_SYSTEM_DIR:
 		return disposable(t) ? 0.1 : 0.85;
 	case SH_IN_SYSTEM:
-		return disposable(t) ? 0.05 : 0.42;
+		return disposable(t) ? 0.05 : one_setting(t) ? 0.2 : 0.42;
 	case SH_IN_HOME:
 		return in_home(t);
 	case SH_DEVICE:
@@ -110,7 +136,7 @@ static double remove_all(struct sh *s, const struct sh_word *w)
 	case SH_ALL_HERE:
 		return 0.36;
 	case SH_ABSOLUTE:
-		return strchr(t + 1, '/') ? 0.1 : 0.25;
+		return strchr(t + 1, '/') ? 0.1 : hits_system(t) ? 0.85 : 0.25;
 	case SH_TEMP:
 	case SH_HERE_DIR:
 	default:
@@ -159,7 +185,7 @@ static int vet_remove(struct sh *s, const struct sh_command *c)
 			continue;
 		if (all && !(c->how & SH_ARGSIN))
 			x = remove_all(s, w);
-		else if (vital(sh_path(s, w->text)))
+		else if (vital(sh_path(s, w->text)) || sh_place(s, w->text) == SH_DEVICE)
 			x = 0.5;
 		else if (sh_place(s, w->text) == SH_ROOT_DIR || sh_place(s, w->text) == SH_HOME_DIR)
 			x = c->how & SH_ARGSIN ? 0.2 : 0.45;
@@ -186,15 +212,44 @@ static int vet_packed(struct sh *s, const struct sh_command *c)
 	return found(s, c, "command.remove", "deletes what is not of this workspace", worst);
 }
 
+/* sh -c '> "$1"' FILE: writes over what it is given. */
+static bool empties(const char *script)
+{
+	for (const char *p = strchr(script, '>'); p; p = strchr(p + 1, '>')) {
+		const char *to = p + 1 + strspn(p + 1, " |\"");
+
+		if (to[0] == '$' && (strchr("01@f", to[1]) && to[1]) && p[1] != '>' &&
+			(p == script || p[-1] != '>'))
+			return true;
+	}
+	return strstr(script, "{}") && !strncmp(script, ">", 1);
+}
+
+/* The program behind -exec leaves nothing of the file. */
+static bool ends_file(const struct sh_command *c, size_t i)
+{
+	const char *p = sh_base(c->args.v[i].text);
+	const char *next = i + 1 < c->args.n ? c->args.v[i + 1].text : "";
+
+	if (sh_is(p, "|rm|shred|unlink|srm|wipe|truncate|"))
+		return true;
+	if (!strcmp(p, "cp"))
+		return !strcmp(next, "/dev/null");
+	for (size_t k = i; !strcmp(p, "dd") && k < c->args.n; k++) {
+		if (!strncmp(c->args.v[k].text, "of={}", 5))
+			return true;
+	}
+	return sh_is_shell(p) && i + 2 < c->args.n && !strcmp(next, "-c") &&
+	       empties(c->args.v[i + 2].text);
+}
+
 static bool deletes(const struct sh_command *c)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
-		const char *next = i + 1 < c->args.n ? c->args.v[i + 1].text : "";
-
 		if (!strcmp(c->args.v[i].text, "-delete"))
 			return true;
-		if (sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|") &&
-			sh_is(sh_base(next), "|rm|shred|unlink|srm|"))
+		if (sh_is(c->args.v[i].text, "|-exec|-execdir|-ok|") && i + 1 < c->args.n &&
+			ends_file(c, i + 1))
 			return true;
 	}
 	return false;
@@ -211,8 +266,23 @@ static bool shreds(const struct sh_command *c)
 	return false;
 }
 
+/* -exec rm -rf {}: how deep find itself goes does not matter then. */
+static bool deletes_trees(const struct sh_command *c)
+{
+	for (size_t i = 1; i + 2 < c->args.n; i++) {
+		const char *o = c->args.v[i + 2].text;
+
+		if (sh_is(c->args.v[i].text, "|-exec|-execdir|") &&
+			!strcmp(sh_base(c->args.v[i + 1].text), "rm") && o[0] == '-' &&
+			strpbrk(o, "rR"))
+			return true;
+	}
+	return false;
+}
+
 static int vet_find(struct sh *s, const struct sh_command *c)
 {
+	bool trees = deletes_trees(c);
 	double worst = 0;
 
 	if (!deletes(c))
@@ -222,7 +292,9 @@ static int vet_find(struct sh *s, const struct sh_command *c)
 		double x = 0;
 
 		if (p == SH_ROOT_DIR || p == SH_HOME_DIR || p == SH_SYSTEM_DIR)
-			x = !sh_narrowed(c, p != SH_ROOT_DIR) ? 0.9 : shreds(c) ? 0.45 : 0.15;
+			x = !sh_narrowed(c, p != SH_ROOT_DIR && !trees) ? 0.9
+			    : shreds(c)                                 ? 0.45
+									: 0.15;
 		else if (p == SH_IN_SYSTEM && !sh_narrowed(c, true))
 			x = 0.4;
 		else if (p == SH_ALL_HERE && !sh_narrowed(c, true))

@@ -191,8 +191,10 @@ static bool filler(const struct sh *s, const struct sh_reader *r, const char *na
 	char next = (char)(r->i < r->n ? r->t[r->i] : '\0');
 
 	return !s->script && r->target == SH_TO_ARGS && (!r->cmd || !r->cmd->args.n) && r->wn &&
-	       sh_name_char(r->w[r->wn - 1], false) && sh_name_char(next, false) && *name >= 'a' &&
-	       *name <= 'z' && r->t[r->i - 1] == '}' && !memchr(r->w, '=', r->wn);
+	       sh_name_char(r->w[r->wn - 1], false) && sh_name_char(next, false) &&
+	       ((*name >= 'a' && *name <= 'z' && r->t[r->i - 1] == '}') ||
+		       (*name >= '1' && *name <= '9')) &&
+	       !memchr(r->w, '=', r->wn);
 }
 
 /* It is not known: it stands as $NAME. */
@@ -559,7 +561,9 @@ int sh_process(struct sh *s, struct sh_reader *r)
 
 	if (end >= r->n)
 		s->broken = true;
-	r->process_out = r->t[r->i] == '>';
+	r->process_out = r->t[r->i] == '>' && end > from
+				 ? bawn_arena_strndup(s->a, r->t + from, end - from)
+				 : NULL;
 	r->i = end < r->n ? end + 1 : r->n;
 	return push_child(s, r, SH_MODE_SCRIPT, r->t + from, end - from, SH_WAIT_PROCESS);
 }

@@ -117,9 +117,13 @@ int sh_fetch_odd(struct sh *s, struct sh_command *c, bool *hit)
 const char *sh_peer(struct sh *s, const struct sh_command *c)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
-		const char *t = c->args.v[i].text;
-		enum sh_host h = t[0] != '-' ? sh_host_of(s, t, NULL) : SH_HOST_NONE;
+		const char *t = c->args.v[i].text, *colon = strchr(t, ':');
+		enum sh_host h;
 
+		/* TCP:host:port,option as socat writes it */
+		if (colon && !strcmp(c->args.v[0].text, "socat") && strchr(colon + 1, ':'))
+			t = colon + 1;
+		h = t[0] != '-' ? sh_host_of(s, t, NULL) : SH_HOST_NONE;
 		if (h != SH_HOST_NONE)
 			return h != SH_HOST_LOCAL ? t : NULL;
 	}

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "inspect/shell/model.h"
+#include "inspect/shell/read.h"
+
+#define NEXT_MAX ((size_t)64) /* of the text behind a pipe */
 
 /* Names a file without looking into it. */
 static bool only_names(const struct sh_command *c)
@@ -53,6 +56,61 @@ static bool never_reads(const struct sh_command *c)
 			"touch|rm|truncate|shred|export|alias|ll|");
 }
 
+/* A plain word that is looked for, and no part of a secret. */
+static bool asks_plainly(const char *t)
+{
+	static const char *const secret[] = {"pass", "secret", "token", "key", "cert", "auth",
+		"cred", "data", "user", "login", "BEGIN", NULL};
+
+	if (strlen(t) < 4 || strpbrk(t, ".*[\\|$?+"))
+		return false;
+	for (const char *const *x = secret; *x; x++) {
+		if (strcasestr(t, *x))
+			return false;
+	}
+	return true;
+}
+
+/* … | grep server: what comes next in the text that is being read. */
+static bool next_asks(struct sh *s, const struct sh_command *c)
+{
+	const struct sh_reader *r = s->top;
+	const char *p = NULL, *word;
+	size_t n;
+
+	if (r && r->i < r->n && (c->how & SH_PIPED) && sh_is(c->args.v[0].text, "|cat|head|tail|"))
+		p = bawn_arena_strndup(
+			s->a, r->t + r->i, r->n - r->i < NEXT_MAX ? r->n - r->i : NEXT_MAX);
+	if (!p)
+		return false;
+	p += strspn(p, " ");
+	if (strncmp(p, "grep ", 5) != 0)
+		return false;
+	p += 5 + strspn(p + 5, " '\"");
+	n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_:");
+	word = *p != '-' ? bawn_arena_strndup(s->a, p, n) : NULL;
+	return word && (!p[n] || strchr("'\" \n;|", p[n])) && asks_plainly(word);
+}
+
+/* grep server ~/.kube/config: lines that say something else than the secrets in the file. */
+static bool asks_for_other(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+	size_t i = 1;
+
+	if (!strcmp(p, "security"))
+		return c->args.n > 1 && sh_is(c->args.v[1].text, "|find-certificate|verify-cert|"
+								 "list-keychains|import|");
+	if (!sh_is(p, "|grep|egrep|fgrep|"))
+		return false;
+	while (i < c->args.n && c->args.v[i].text[0] == '-') {
+		if (strpbrk(c->args.v[i].text, "vrRfABC"))
+			return false;
+		i++;
+	}
+	return i < c->args.n && c->args.v[i].known && asks_plainly(c->args.v[i].text);
+}
+
 #define SURE 0.55 /* from here on a secret is one whoever names it */
 
 struct read {
@@ -76,6 +134,9 @@ static void read_word(struct sh *s, const struct sh_command *c, size_t i, struct
 	if (!x)
 		return;
 	v = (double)x->read;
+	if (v < SURE && (strstr(x->pattern, "kube") || c->args.v[0].text[0] == 's') &&
+		(asks_for_other(c) || next_asks(s, c)))
+		return;
 	if (!strcmp(x->pattern, "_history") && !(c->how & SH_PIPED) &&
 		sh_is(c->args.v[0].text, "|cat|less|more|strings|xxd|base64|"))
 		v = 0.31;
@@ -174,7 +235,7 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 		"http.request", "https.request", "axios", "Net::HTTP", "LWP", "HTTP::", "curl_exec",
 		"fsockopen", "smtplib", "ftplib", "httpx", "aiohttp", "http.post", "URI.open",
 		"file_get_contents('http", "file_get_contents(\"http", "TCPSocket", "dns",
-		"IO::Socket", NULL};
+		"IO::Socket", "LWP::Simple", "lookup(", NULL};
 	static const char *const all[] = {"dict(os.environ)", "=os.environ)", "str(os.environ)",
 		"dumps(os.environ", "stringify(process.env)", "ENV.to_h", "ENV.to_a",
 		"json.dumps(dict(os.environ", "%ENV", "getenv())", "os.environ.copy()", NULL};
@@ -197,6 +258,9 @@ static int code_leak(struct sh *s, const struct sh_command *c, const char *code)
 	if (x && !strcmp(x->pattern, "/etc/passwd"))
 		return sh_found(s, c, "command.exfiltration", "exfiltration",
 			"sends the accounts of this machine to another one", 0.6);
+	if (!s->script && strstr(code, "://") && sh_stray_in_code(code))
+		return sh_found(s, c, "command.exfiltration", "exfiltration",
+			"sends a variable of one service to another", 0.4);
 	if (any_of(code, all))
 		return sh_found(s, c, "command.exfiltration", "exfiltration",
 			"sends the environment to another machine", 0.75);

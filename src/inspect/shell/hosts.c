@@ -50,13 +50,21 @@ static const char *const known[] = {"sh.rustup.rs", "rustup.rs", "get.docker.com
 	"install.datadoghq.com", "elan.lean-lang.org", "get.nextflow.io", "pixi.sh", "devenv.sh",
 	"cli-assets.heroku.com", "dl.deno.land", "packages.gitlab.com", "npmjs.com", "chatgpt.com",
 	"k0s.sh", "rke2.io", "kiro.dev", "ampcode.com", "grafana.com", "elastic.co", "mongodb.org",
-	"postgresql.org"};
+	"postgresql.org", "rclone.org", "install.pi-hole.net", "trunk.io", "get.okteto.com",
+	"depot.dev", "aider.chat", "webi.sh", "webinstall.dev", "laravel.build", "xmake.io",
+	"just.systems", "fresh.deno.dev", "jsr.io", "install.zerotier.com", "get.wasp.sh",
+	"swift.org", "ziglang.org", "internetcomputer.org", "get.symfony.com", "get.modular.com",
+	"plandex.ai", "kitware.com"};
+
+/* Installers of the makers of a place where anybody can put other things. */
+static const char *const pages[] = {
+	"deno.land/install.sh", "deno.land/x/install/", "yarnpkg.com/install.sh"};
 
 /* Everybody gets things from there, and anybody can put things there. */
 static const char *const shared[] = {"raw.githubusercontent.com", "raw.github.com", "github.com",
 	"githubusercontent.com", "gitlab.com", "deno.land", "packagecloud.io", "pythonhosted.org",
 	"amazonaws.com", "storage.googleapis.com", "yarnpkg.com", "npmjs.org", "jsdelivr.net",
-	"unpkg.com"};
+	"unpkg.com", "esm.sh", "deno.dev", "skypack.dev"};
 
 /* Whose files on a forge are installers that everybody uses: how the path begins. */
 static const char *const projects[] = {"nvm-sh/nvm/", "creationix/nvm/", "helm/helm/",
@@ -193,6 +201,10 @@ static bool known_project(const char *word, const char *host)
 {
 	const char *path = strstr(word, "://");
 
+	for (size_t i = 0; path && i < sizeof(pages) / sizeof(pages[0]); i++) {
+		if (!strncmp(path + 3, pages[i], strlen(pages[i])) && !strstr(path, ".."))
+			return true;
+	}
 	path = path ? strchr(path + 3, '/') : NULL;
 	if (!path || strstr(path, "..") ||
 		!sh_is(host, "|raw.githubusercontent.com|raw.github.com|"))
@@ -229,4 +241,48 @@ enum sh_host sh_host_of(struct sh *s, const char *word, const char **ret_host)
 	if (sh_host_drop(word) || is_address(host) || is_onion(host))
 		return SH_HOST_ODD;
 	return public_host(word, host);
+}
+
+/* Keys that say of themselves what they open: how they begin, how long they are at least behind
+ * that, and what the names of the machines have in them that they are for. */
+static const struct {
+	const char *start;
+	size_t least;
+	const char *home;
+} keys[] = {
+	{"AKIA", 16, "amazonaws"},
+	{"ASIA", 16, "amazonaws"},
+	{"ghp_", 30, "github"},
+	{"gho_", 30, "github"},
+	{"ghs_", 30, "github"},
+	{"ghu_", 30, "github"},
+	{"github_pat_", 30, "github"},
+	{"glpat-", 18, "git"},
+	{"xoxb-", 20, "slack"},
+	{"xoxp-", 20, "slack"},
+	{"sk-ant-", 20, "anthropic"},
+	{"sk-proj-", 20, "openai"},
+	{"sk_live_", 16, "stripe"},
+	{"npm_", 34, "npm"},
+	{"pypi-", 40, "pypi"},
+	{"hf_", 30, "huggingface"},
+	{"-----BEGIN", 10, "?"},
+};
+
+bool sh_stray_key(const char *text, const char *host)
+{
+	/* an address that was signed names its key */
+	if (strstr(text, "X-Amz-") || strstr(text, "AWSAccessKeyId") || strstr(text, "EXAMPLE"))
+		return false;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *p = strstr(text, keys[i].start);
+		size_t n = p ? strlen(keys[i].start) : 0;
+
+		if (!p || (p > text && isalnum((unsigned char)p[-1])) || strstr(host, keys[i].home))
+			continue;
+		if (strspn(p + n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+				  "_- ") >= keys[i].least)
+			return true;
+	}
+	return false;
 }

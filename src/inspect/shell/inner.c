@@ -111,10 +111,10 @@ static const char *ext_command(struct sh *s, const char *t)
 /* Files that the text itself wrote where git will look for hooks. */
 static void hooks(struct sh *s, struct sh_inners *in, const char *dir)
 {
-	size_t n = strlen(dir);
+	size_t n = dir ? strlen(dir) : 0;
 
 	for (size_t i = 0; i < SH_BUCKETS; i++) {
-		for (const struct sh_file *f = s->files[i]; f; f = f->next) {
+		for (const struct sh_file *f = dir ? s->files[i] : NULL; f; f = f->next) {
 			if (!strncmp(f->path, dir, n) && f->path[n] == '/' && f->data.known &&
 				in->n < SH_INNER_MAX / 2)
 				(void)sh_inner_put(s, in, f->data.text, 0);
@@ -145,6 +145,9 @@ static int git(struct sh *s, struct sh_command *c, struct sh_inners *in)
 			(void)sh_inner_put(s, in, ext_command(s, t + 5), 0);
 		if (!strncasecmp(t, "core.hooksPath", 14) && *v)
 			hooks(s, in, v);
+		if (*v && (!strncasecmp(t, "init.templateDir", 16) || sh_is(t, "|--template|") ||
+				  !strncmp(t, "--template=", 11)))
+			hooks(s, in, bawn_arena_printf(s->a, "%s/hooks", v));
 	}
 	return 0;
 }
@@ -176,13 +179,26 @@ enum bawn_lang sh_interpreter(const char *prog)
 	return BAWN_LANG_AUTO;
 }
 
+/* python -m timeit [-s CODE] CODE: every word that is no option and no number. */
+static bool times_code(const struct sh_command *c, size_t i)
+{
+	return i > 2 && !strcmp(c->args.v[1].text, "-m") && !strcmp(c->args.v[2].text, "timeit") &&
+	       c->args.v[i].text[0] != '-' && !isdigit((unsigned char)c->args.v[i].text[0]);
+}
+
 /* -c CODE, -e CODE, -r CODE, and clustered forms like -ne, -lane. */
 static const struct sh_word *code_word(const struct sh_command *c, size_t *from)
 {
-	for (size_t i = *from; i + 1 < c->args.n; i++) {
+	for (size_t i = *from; i < c->args.n; i++) {
 		const char *t = c->args.v[i].text;
 		size_t n = strlen(t);
 
+		if (times_code(c, i)) {
+			*from = i + 1;
+			return &c->args.v[i];
+		}
+		if (i + 1 >= c->args.n)
+			break;
 		if (!strcmp(t, "eval") && i == 1 && !strcmp(c->args.v[0].text, "deno")) {
 			*from = i + 2;
 			return &c->args.v[i + 1];
@@ -221,7 +237,8 @@ static int nested_code(
 	for (size_t i = before; i < s->scan->out->n; i++) {
 		struct bawn_finding *f = &s->scan->out->v[i];
 
-		if (!strcmp(f->detector, "code") && f->confidence < 0.65)
+		if (!strcmp(f->detector, "code") && f->confidence < 0.65 &&
+			strcmp(f->rule, "code.wiper") != 0)
 			f->confidence *= 0.5;
 	}
 	return rc;
@@ -347,6 +364,29 @@ static int install_file(struct sh *s, struct sh_command *c)
 
 		if ((taint & SH_NET) && url && sh_host_of(s, url, NULL) == SH_HOST_ODD)
 			return sh_vet_execution(s, c, &d);
+	}
+	return 0;
+}
+
+/* deno run URL, npx URL, uvx --from URL: code of whoever answers there. */
+static int run_address(struct sh *s, struct sh_command *c)
+{
+	const char *p = c->args.v[0].text, *order = c->args.n > 1 ? c->args.v[1].text : "";
+
+	if ((sh_is(p, "|deno|pipx|") && strcmp(order, "run") != 0) ||
+		(!strcmp(p, "bun") && !sh_is(order, "|x|run|")))
+		return 0;
+	for (size_t i = 1; i < c->args.n; i++) {
+		const char *t = c->args.v[i].text;
+		struct sh_data d = {.taint = SH_NET, .url = t, .from = t};
+		enum sh_host h =
+			sh_is_url(t) && t[0] != '-' ? sh_host_of(s, t, NULL) : SH_HOST_NONE;
+
+		if (h == SH_HOST_PLAIN || h == SH_HOST_ODD)
+			return sh_vet_execution(s, c, &d);
+		/* the words behind it are its own */
+		if (h != SH_HOST_NONE)
+			break;
 	}
 	return 0;
 }
@@ -484,49 +524,6 @@ static int database(struct sh *s, struct sh_command *c, struct sh_inners *in)
 		}
 	}
 	return 0;
-}
-
-/* NAME=VALUE of -v, and the text runs what NAME holds. */
-static void awk_variable(struct sh *s, struct sh_inners *in, const char *assign, const char *code)
-{
-	size_t n = strcspn(assign, "=");
-	const char *name = n ? bawn_arena_printf(s->a, "(%.*s)", (int)n, assign) : NULL;
-
-	if (name && assign[n] && (strstr(code, name) || strstr(code, "getline")) &&
-		(strstr(code, "system") || strchr(code, '|')))
-		(void)sh_inner_put(s, in, assign + n + 1, 0);
-}
-
-/* awk [-F x] [-v a=b] 'program' …, gawk -e 'program' */
-static int awk(struct sh *s, struct sh_command *c, struct sh_inners *in)
-{
-	const char *code = sh_option(c, "", "--source");
-
-	for (size_t i = 1; !code && i < c->args.n; i++) {
-		const char *t = c->args.v[i].text ? c->args.v[i].text : "";
-
-		if (sh_is(t, "|-e|") && i + 1 < c->args.n)
-			code = c->args.v[i + 1].text;
-		else if (sh_is(t, "|-F|-v|-f|--assign|--field-separator|"))
-			i++;
-		else if (t[0] != '-')
-			code = t;
-	}
-	for (size_t i = 1; code && i + 1 < c->args.n; i++) {
-		if (sh_is(c->args.v[i].text, "|-v|--assign|"))
-			awk_variable(s, in, c->args.v[i + 1].text, code);
-	}
-	/* the lines that it reads are run */
-	if (code && (strstr(code, "system($0)") || strstr(code, "| \"sh\"") ||
-			    strstr(code, "|\"sh\"") || strstr(code, "$0 | getline"))) {
-		int rc = sh_vet_execution(s, c, &c->in);
-
-		if (rc < 0)
-			return rc;
-		if (c->in.known && c->in.len)
-			(void)sh_inner_put(s, in, c->in.text, 0);
-	}
-	return code ? sh_code_inner(s, c, code, in) : 0;
 }
 
 /* ansible -m shell -a CMD, salt '*' cmd.run CMD */
@@ -689,6 +686,10 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	rc = sh_told(s, c, in);
 	if (rc < 0)
 		return rc;
+	if (sh_is(p, "|deno|bun|bunx|npx|pnpx|uvx|pipx|"))
+		rc = run_address(s, c);
+	if (rc < 0)
+		return rc;
 	if (sh_is(p, "|cat|tee|echo|printf|"))
 		unit_file(s, c, in);
 	if (sh_is(p, "|find|gfind|fd|"))
@@ -702,7 +703,7 @@ int sh_find_inner(struct sh *s, struct sh_command *c, struct sh_inners *in)
 	if (sh_is(p, "|vim|vi|view|nvim|ex|ed|rvim|"))
 		return editor(s, c, in);
 	if (sh_is(p, "|awk|gawk|mawk|nawk|"))
-		return awk(s, c, in);
+		return sh_awk(s, c, in);
 	if (sh_is(p, "|sed|gsed|"))
 		return sh_sed(s, c, in);
 	if (sh_is(p, "|make|gmake|bmake|cmd|cmd.exe|xterm|rxvt|urxvt|konsole|gnome-terminal|"

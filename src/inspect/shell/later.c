@@ -84,7 +84,16 @@ static void package_scripts(struct sh *s, struct sh_inners *in, const char *text
 static void written(struct sh *s, struct sh_inners *in, const char *path, const struct sh_data *d)
 {
 	bool table = strstr(path, "/etc/crontab") || strstr(path, "/etc/cron.d/");
+	const struct sh_file *f =
+		!strncmp(path, "/dev/fd/", 8) ? sh_file_get(s, path, false) : NULL;
+	struct sh_inner *x = f ? sh_inner_put(s, in, f->reads, 0) : NULL;
 
+	/* > >(sh): now it is known what comes in there */
+	if (x) {
+		x->has_in = true;
+		x->in = *d;
+		x->how = SH_STDIN;
+	}
 	if (!d->len || d->len > SCRIPT_MAX || !bawn_scan_spend(s->scan, d->len))
 		return;
 	if (table || strstr(path, "/spool/cron"))

@@ -22,6 +22,13 @@ static void take(struct sh_leak *l, unsigned taint, const char *from)
 		l->whole = true;
 }
 
+/* @FILE, name=@FILE; {"mail": "a@b.example"} is what it is. */
+static bool names_file(const char *t)
+{
+	return t[0] == '@' || strstr(t, "=@") || !strncmp(t, "-d@", 3) ||
+	       !strncmp(t, "--post-file", 11) || (strchr(t, '@') && !strpbrk(t, " {\"&"));
+}
+
 static void take_word(struct sh *s, struct sh_leak *l, const struct sh_word *w, bool files)
 {
 	const struct sh_secret *x = files ? sh_secret_of(s, w->text) : NULL;
@@ -40,14 +47,15 @@ static void take_word(struct sh *s, struct sh_leak *l, const struct sh_word *w, 
 	f = sh_file_get(s, path, false);
 	if (f)
 		take(l, f->data.taint | SH_FILE, f->data.from);
-	else if (strchr(w->text, '@') || !strncmp(w->text, "--post-file", 11))
+	else if (names_file(w->text))
 		take(l, SH_FILE, NULL);
 }
 
 /* All that comes in. One token is how services are used, what a store prints is not. */
 static void take_input(struct sh_leak *l, const struct sh_command *c)
 {
-	bool store = c->in.from && !strcmp(c->in.from, "$token");
+	const char *from = c->in.from ? c->in.from : "";
+	bool store = from[0] == '$' && from[strlen(from) - 1] == '.';
 
 	take(l, c->in.taint | (store ? SH_SECRET : 0), store ? "a store" : c->in.from);
 }
@@ -129,6 +137,9 @@ bool sh_is_archive(const char *path)
 			     ".tbz\0.tbz2\0.tar.zst\0.cpio\0");
 }
 
+static const char keys[] = ".pem\0.key\0.p12\0.pfx\0.kdbx\0.ppk\0.ovpn\0.jks\0.keystore\0";
+static const char papers[] =
+	".doc\0.docx\0.xls\0.xlsx\0.ppt\0.pptx\0.pdf\0.odt\0.ods\0.pst\0.eml\0.mbox\0";
 static const char dumps[] = ".sql\0.sql.gz\0.dump\0.sql.bz2\0.sql.zst\0";
 
 /* Somebody's whole home, his papers, tables about people, or what services keep. */
@@ -159,6 +170,11 @@ static void take_file(struct sh *s, struct sh_leak *l, const char *path, bool ma
 		take(l, SH_SECRET, "files of others");
 	if (ends_in(path, dumps))
 		take(l, SH_SECRET, "a dump of a database");
+	/* find … -name '*.pem': all that are found */
+	if (strpbrk(path, "*?") && ends_in(path, keys))
+		take(l, SH_SECRET, "keys");
+	if (strpbrk(path, "*?") && p == SH_IN_HOME && ends_in(path, papers))
+		take(l, SH_SECRET, "somebody's papers");
 	l->beyond = l->beyond || lies_beyond(s, path);
 	l->parcel = l->parcel || (p == SH_TEMP && many) ||
 		    (p == SH_TEMP && f && (f->data.taint & SH_PACKED)) ||
@@ -216,6 +232,42 @@ static unsigned in_url(const struct sh_word *w)
 	return w->taint & ~(SH_NET | SH_DECODED | (known ? SH_FILE : 0));
 }
 
+static bool is_head(const struct sh_command *c, size_t i)
+{
+	return sh_is(c->args.v[i - 1].text,
+		       "|-H|--header|-u|--user|-b|--cookie|-A|--oauth2-bearer|") ||
+	       !strncmp(c->args.v[i].text, "--header=", 9) || !strncmp(c->args.v[i].text, "-H", 2);
+}
+
+/* Keys as they are, in what is sent or in the address itself. */
+static void take_keys(const struct sh_command *c, struct sh_leak *l)
+{
+	const char *in = l->stream && c->in.known && c->in.len ? c->in.text : "";
+	bool any = l->host && sh_stray_key(in, l->host);
+
+	for (size_t i = 1; l->host && !any && i < c->args.n; i++)
+		any = !is_head(c, i) && sh_stray_key(c->args.v[i].text, l->host);
+	if (any)
+		take(l, SH_SECRET, "a key");
+	for (size_t i = 1; l->host && i < c->args.n; i++) {
+		const struct sh_word *w = &c->args.v[i];
+
+		/* many services understand the same requests, with keys of their own */
+		if (is_head(c, i) && (w->taint & SH_ENV) && w->from && w->from[0] == '$' &&
+			!strstr(w->from, "_API_KEY") && sh_stray_variable(w->from + 1, l->host))
+			take(l, SH_ENV, w->from);
+	}
+}
+
+/* @FILE, name=@FILE, name@FILE as httpie writes them. */
+static bool is_item(const char *t)
+{
+	const char *at = strchr(t, '@');
+
+	return at && !sh_is_url(t) && t[0] != '-' &&
+	       (at == t || at[-1] == '=' || strchr("~/.", at[1]));
+}
+
 static void curl_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	/* name=@FILE is what they send */
@@ -229,16 +281,13 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 		const char *before = c->args.v[i - 1].text;
-		bool head =
-			sh_is(before, "|-H|--header|-u|--user|-b|--cookie|-A|--oauth2-bearer|") ||
-			!strncmp(w->text, "--header=", 9) || !strncmp(w->text, "-H", 2);
-		bool body = uploads(before) || !strncmp(w->text, "--post-", 7) ||
-			    !strncmp(w->text, "--data", 6) ||
-			    !strncmp(w->text, "--upload-file=", 14) ||
-			    !strncmp(w->text, "--body-", 7) || !strncmp(w->text, "-d@", 3) ||
-			    (items && (w->text[0] == '@' || strstr(w->text, "=@"))) ||
-			    (!strncmp(w->text, "-F", 2) && w->text[2]) ||
-			    (!strncmp(w->text, "-T", 2) && w->text[2]);
+		bool head = is_head(c, i);
+		bool body =
+			uploads(before) || !strncmp(w->text, "--post-", 7) ||
+			!strncmp(w->text, "--data", 6) || !strncmp(w->text, "--upload-file=", 14) ||
+			!strncmp(w->text, "--body-", 7) || !strncmp(w->text, "-d@", 3) ||
+			(items && is_item(w->text)) || (!strncmp(w->text, "-F", 2) && w->text[2]) ||
+			(!strncmp(w->text, "-T", 2) && w->text[2]);
 
 		if (sh_is_url(w->text) && !body && !head && !l->host)
 			l->host = w->text;
@@ -261,6 +310,7 @@ static void curl_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 			sh_host_of(s, c->args.v[i].text, NULL) != SH_HOST_NONE)
 			l->host = c->args.v[i].text;
 	}
+	take_keys(c, l);
 }
 
 /* ftp host <<< 'put .env': what it is told to send. */
@@ -292,6 +342,8 @@ static const char *socket_peer(struct sh *s, const char *word)
 static void pipe_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
 	bool socket = !strcmp(c->args.v[0].text, "socat");
+	/* what is read over there does not leave from here */
+	size_t there = !strcmp(c->args.v[0].text, "ssh") ? sh_ssh_words(c) : c->args.n;
 
 	l->raw = sh_is(c->args.v[0].text, "|nc|ncat|netcat|socat|telnet|websocat|ftpput|");
 	l->stream = (c->how & SH_STDIN) != 0;
@@ -309,7 +361,7 @@ static void pipe_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 			sh_host_of(s, peer, NULL) != SH_HOST_NONE)
 			l->host = peer;
 		if (!sh_not_read(c, i))
-			take_word(s, l, w, true);
+			take_word(s, l, w, i < there);
 	}
 }
 
@@ -409,6 +461,8 @@ static void copy_leak(struct sh *s, const struct sh_command *c, struct sh_leak *
 			take(l, SH_SECRET, "a database");
 	}
 	l->store = l->from && is_kept(s, l->from, r.to);
+	l->bucket = l->from && in_bucket(r.to) && r.here && r.here < r.away &&
+		    !strcmp(l->from, c->args.v[r.here].text) && l->from[0] != '/';
 	if (!l->host)
 		l->taint = 0;
 	/* from there to here */
@@ -494,10 +548,19 @@ static bool store_leak(struct sh *s, const struct sh_command *c, struct sh_leak 
 /* Names that are looked up carry data to whoever answers. */
 static void name_leak(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 {
+	const char *server = NULL;
+
 	for (size_t i = 1; i < c->args.n; i++) {
 		const struct sh_word *w = &c->args.v[i];
 		const char *dot = strchr(w->text, '.');
 
+		if (w->text[0] == '@' && w->text[1])
+			server = w->text + 1;
+		/* dig @SERVER DATA */
+		if (server && !dot && (w->taint & (SH_SECRET | SH_HARD | SH_CODED | SH_ENV))) {
+			take(l, w->taint & ~SH_NET, w->from);
+			l->host = server;
+		}
 		if (w->text[0] == '-' || w->text[0] == '@' || !dot || !dot[1])
 			continue;
 		if (strstr(w->text, "$().") || strstr(w->text, "$()-"))
@@ -655,7 +718,7 @@ static void gather(struct sh *s, const struct sh_command *c, struct sh_leak *l)
 	else if (sh_is(p, "|nc|ncat|netcat|socat|telnet|openssl|ssh|ftp|tftp|lftp|mail|mailx|mutt|"
 			  "sendmail|swaks|msmtp|smbclient|sftp|s-nail|websocat|wscat|finger|"
 			  "whois|gs-netcat|croc|wormhole|magic-wormhole|ffsend|lp|rlogin|hping3|ab|"
-			  "ncftpput|ftpput|tailscale|gh|kcat|kafkacat|") ||
+			  "ncftpput|ftpput|tailscale|gh|kcat|kafkacat|mosquitto_pub|nats|") ||
 		 (!strcmp(p, "logger") && sh_has(c, "|-n|--server|")))
 		pipe_leak(s, c, l);
 	else if (sh_is(p, "|dig|nslookup|host|ping|drill|resolvectl|getent|ping6|traceroute|"))

@@ -14,6 +14,7 @@ struct sh_leak {
 	const char *host;     /* word that names where it goes */
 	bool transfer;        /* a tool for copying files between one's own machines */
 	bool store;           /* what leaves is where a person keeps the keys to other machines */
+	bool bucket;          /* … and it goes into a bucket, by its own name */
 	bool lookup;          /* as part of a name that is looked up */
 	bool web;             /* by a client of the web */
 	bool raw;             /* by a bare connection */
@@ -27,6 +28,9 @@ struct sh_leak {
 	bool copied;          /* from here to there, whatever it is */
 	bool abroad;          /* to a bare address that is in no network of one's own */
 };
+
+/* A variable that belongs to a service, and the host is none of its machines. */
+bool sh_stray_variable(const char *name, const char *host);
 
 /* How sure it is that this should not leave, by what it is and where it goes; 0: it may. */
 double sh_worth(struct sh *s, const struct sh_leak *l);

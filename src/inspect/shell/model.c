@@ -530,30 +530,6 @@ static bool kept(const struct sh_command *c)
 	return false;
 }
 
-/* Bytes that stay the same but look like something else. */
-bool sh_encodes(const struct sh_command *c)
-{
-	const char *p = c->args.n ? c->args.v[0].text : "";
-
-	return sh_is(p, "|base64|base32|basenc|xxd|hexdump|od|rev|uuencode|") &&
-	       !sh_has(c, "|-d|-D|--decode|-r|");
-}
-
-/* grep -r 'AKIA…' .: what it prints are keys. */
-static bool looks_for_keys(const struct sh_command *c)
-{
-	static const char *const signs[] = {
-		"AKIA", "ghp_", "sk-", "xox", "PRIVATE\x1fKEY", "glpat-", "npm_", "AIza"};
-
-	if (!sh_is(c->args.v[0].text, "|grep|egrep|rg|ag|ack|"))
-		return false;
-	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-		if (strstr(c->line, signs[i]))
-			return true;
-	}
-	return false;
-}
-
 static int generic(struct sh *s, struct sh_command *c)
 {
 	const char *host, *from = NULL;
@@ -562,7 +538,7 @@ static int generic(struct sh *s, struct sh_command *c)
 
 	d.url = c->in.url;
 	if (sh_prints_token(c)) {
-		c->out = sh_unknown(SH_ENV, "$token");
+		c->out = sh_unknown(SH_ENV, sh_token_name(c));
 		return 0;
 	}
 	if (t) {
@@ -577,23 +553,23 @@ static int generic(struct sh *s, struct sh_command *c)
 		return 0;
 	}
 	if (swallows(c)) {
-		c->out = sh_unknown(0, NULL);
+		c->out = sh_unknown(sh_spells(c) ? SH_DECODED : 0, NULL);
 		return 0;
 	}
 	/* a constant that goes through a filter first does so to hide */
 	if (c->in.known && c->in.len &&
 		sh_is(c->args.v[0].text,
 			"|awk|gawk|mawk|cut|perl|python|python3|ruby|fold|paste|iconv|"
-			"grep|egrep|fgrep|rg|"
-			"jq|tac|shuf|sort|uniq|php|node|bc|dc|od|crypt|ccrypt|"))
+			"grep|egrep|fgrep|rg|fmt|pr|expand|unexpand|join|comm|colrm|tclsh|m4|cpp|"
+			"jq|tac|shuf|sort|uniq|php|node|bc|dc|od|crypt|ccrypt|sqlite3|lua|"))
 		d.taint |= SH_DECODED;
-	if (printer(c))
+	if (printer(c) || sh_spells(c))
 		d.taint |= SH_DECODED;
 	if (sh_encodes(c) && (d.taint & (SH_ENV | SH_SECRET)))
 		d.taint |= SH_CODED;
 	if (sh_encodes(c) && (d.taint & (SH_PACKED | SH_SMALL)))
 		d.taint |= SH_SEALED;
-	if (looks_for_keys(c))
+	if (sh_seeks_keys(c))
 		add_taint(&d, SH_SECRET, "a search for keys");
 	if (d.from && !strncmp(d.from, "ps", 2))
 		d.from = sh_picked(s, c, d.from);
@@ -787,7 +763,7 @@ int sh_model(struct sh *s, struct sh_command *c)
 		return rc;
 	if (sh_is(p, "|cat|tac|head|tail|less|more|nl|column|pv|bat|batcat|strings|"))
 		return copy_input(s, c);
-	if (sh_is(p, "|find|gfind|ls|inotifywait|fswatch|"))
+	if (sh_lists_names(c))
 		return sh_tree_names(s, c);
 	rc = model_decoder(s, c, &hit);
 	if (rc == 0 && !hit)

@@ -238,6 +238,7 @@ static const struct sh_secret secrets[] = {
 	{".config/microsoft-edge", 0.35f, SH_SECRET, "browser profile"},
 	{".thunderbird", 0.35f, SH_SECRET, "mail"},
 	{"Library/Messages/chat.db", 0.5f, BOTH, "messages"},
+	{"Library/Messages", 0.35f, SH_SECRET, "messages"},
 	{"NoteStore.sqlite", 0.5f, BOTH, "notes"},
 	{"group.com.apple.notes", 0.4f, SH_SECRET, "notes"},
 	{".config/Signal/", 0.45f, BOTH, "messages"},

@@ -113,6 +113,7 @@ static int give_process(struct sh *s, struct sh_reader *p, struct sh_data out)
 	if (!f)
 		return sh_no_memory(s);
 	f->data = out;
+	f->reads = p->process_out;
 	return sh_put(s, p, name, strlen(name));
 }
 

@@ -109,8 +109,8 @@ struct sh_reader {
 
 	enum sh_wait wait;
 	bool wait_dq;
-	const char *wait_name; /* ${name:=word}: what is set to the word */
-	bool process_out;      /* >( ) */
+	const char *wait_name;   /* ${name:=word}: what is set to the word */
+	const char *process_out; /* >( ): its script; NULL: it is <( ) */
 
 	struct sh_block *blocks;
 	size_t n_blocks, cap_blocks;
@@ -145,6 +145,7 @@ int sh_builtin(struct sh *s, struct sh_reader *r, struct sh_command *c, bool *hi
 /* blocks.c */
 int sh_block_begin(struct sh *s, struct sh_reader *r, enum sh_block_kind kind);
 int sh_block_end(struct sh *s, struct sh_reader *r, enum sh_block_kind kind);
+int sh_arithmetic(struct sh *s, struct sh_reader *r, const char *t, size_t n);
 struct sh_command *sh_command_now(struct sh *s, struct sh_reader *r);
 /* expand.c */
 int sh_put(struct sh *s, struct sh_reader *r, const char *t, size_t n);

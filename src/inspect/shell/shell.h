@@ -119,9 +119,10 @@ struct sh_undo {
 struct sh_file {
 	const char *path;
 	struct sh_data data;
-	bool exec;       /* chmod +x */
-	bool seen;       /* somebody looked into it */
-	const char *was; /* the program that it is a copy of */
+	bool exec;         /* chmod +x */
+	bool seen;         /* somebody looked into it */
+	const char *was;   /* the program that it is a copy of */
+	const char *reads; /* >( ): the script that reads what is written there */
 	struct sh_file *next;
 };
 
@@ -282,12 +283,16 @@ int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 void sh_told_variables(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 /* handed.c: command lines behind options and orders; sh_told calls it. */
 void sh_handed(struct sh *s, const struct sh_command *c, struct sh_inners *in);
+/* given.c: commands in files and settings that it is given; sh_told calls it. */
+void sh_given(struct sh *s, const struct sh_command *c, struct sh_inners *in);
+/* awk.c: what a program of awk runs. */
+int sh_awk(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* sed.c: what a script of sed runs and writes. */
 int sh_sed(struct sh *s, struct sh_command *c, struct sh_inners *in);
 /* later.c: what it writes where others will run it; its output is known by now. */
 void sh_later(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 /* strings.c: the strings that a source text in some language hands to a shell. */
-int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in);
+int sh_code_inner(struct sh *s, const struct sh_command *c, const char *code, struct sh_inners *in);
 int sh_add_string(struct sh *s, struct sh_inners *in, const char *p); /* the one that starts at p */
 bool sh_is_shell(const char *word);
 /* unwrap.c: where the words begin that ssh hands to the other machine. */
@@ -303,7 +308,12 @@ int sh_model(struct sh *s, struct sh_command *c);
 /* sources.c: what its output is, whatever its input, and what to call it; 0: nothing special. */
 unsigned sh_source(const struct sh_command *c, const char **ret_from);
 bool sh_encodes(const struct sh_command *c);
-bool sh_prints_token(const struct sh_command *c); /* it prints one secret in order to use it */
+bool sh_seeks_keys(const struct sh_command *c);
+bool sh_spells(const struct sh_command *c); /* it makes text out of numbers */
+/* Nobody knows what it prints, but some of its own words may be part of that: date '+a b'. */
+void sh_say_words(struct sh *s, const struct sh_command *c, struct sh_data *d);
+bool sh_prints_token(const struct sh_command *c);      /* it prints one secret in order to use it */
+const char *sh_token_name(const struct sh_command *c); /* the variable that usually holds it */
 
 /* paths.c */
 enum sh_place {
@@ -349,6 +359,10 @@ enum sh_host sh_host_of(struct sh *s, const char *word, const char **ret_host);
 bool sh_host_drop(const char *word);   /* made to receive things: webhooks, pastes, collaborators */
 bool sh_host_abroad(const char *word); /* a bare address outside of networks of one's own */
 bool sh_host_personal(const char *word); /* where people keep files of their own */
+/* worth.c: a source text names a variable of a service, but none of its machines. */
+bool sh_stray_in_code(const char *code);
+/* A key that opens something else than what that host is. */
+bool sh_stray_key(const char *text, const char *host);
 bool sh_is_url(const char *word);
 
 /* vet.c: findings of one command. */
@@ -366,6 +380,7 @@ int sh_vet(struct sh *s, struct sh_command *c);
 int sh_vet_fact(struct sh *s, const struct sh_command *c, const char *what, const char *word);
 int sh_vet_destroy(struct sh *s, const struct sh_command *c);
 /* trees.c: names that are found, and what is done to all of them. */
+bool sh_lists_names(const struct sh_command *c); /* it prints names of files */
 int sh_tree_names(struct sh *s, struct sh_command *c);
 bool sh_narrowed(const struct sh_command *c, bool depth); /* find with conditions */
 int sh_vet_trees(struct sh *s, const struct sh_command *c);

@@ -70,10 +70,11 @@ static bool runs_string(const char *code, const char *p)
 		"check_output", "check_call", "getoutput", "qx", "exec!", "proc_open", "execute",
 		"run-shell-command", "shell-command", "getstatusoutput", "posix_spawn", "cmd",
 		"do.shell.script", "do shell script", "do script", "callCommand", "System.shell",
-		"capture2", "capture2e", "capture3", "popen3", "Command"};
+		"capture2", "capture2e", "capture3", "popen3", "Command", "execvp", "execv",
+		"execlp", "execl", "spawnvp", "spawnlp", "send(:system,", "send(:exec,"};
 	const char *q = p;
 
-	while (q > code && p - q < GAP_MAX && strchr(" \t\n([{'\"", q[-1]))
+	while (q > code && p - q < GAP_MAX && strchr(" \t\n([{'\"]", q[-1]))
 		q--;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		if (before(code, q, calls[i]))
@@ -99,22 +100,39 @@ static bool piped_string(const char *code, const char *p)
 	return !strncmp(end + strspn(end, " \t"), "getline", 7);
 }
 
+/* How languages write somebody's home; 0: p is something else. */
+static size_t home_at(const char *p)
+{
+	static const char *const ways[] = {"$ENV{HOME}", "$ENV{'HOME'}", "ENV['HOME']",
+		"ENV[\"HOME\"]", "os.environ['HOME']", "os.environ[\"HOME\"]", "process.env.HOME",
+		"os.homedir()", "Dir.home", "os.path.expanduser('~')", "os.path.expanduser(\"~\")",
+		"getenv('HOME')", "getenv(\"HOME\")"};
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (!strncmp(p, ways[i], strlen(ways[i])))
+			return strlen(ways[i]);
+	}
+	return 0;
+}
+
 /* subprocess.run(["rm", "-rf", "/"]): the strings of the list as one command. */
 static int add_list(struct sh *s, struct sh_inners *in, const char *p)
 {
 	struct sh_words w = {0};
+	size_t home = 0;
 
-	while (*p == '"' || *p == '\'') {
-		const char *end = string_end(p);
+	while (*p == '"' || *p == '\'' || (home = home_at(p))) {
+		const char *end = home ? p + home - 1 : string_end(p);
 		struct sh_word *x = bawn_grow(s->a, &w.v, &w.n, &w.cap);
 
 		if (!x)
 			return sh_no_memory(s);
 		*x = (struct sh_word){
-			.text = bawn_arena_strndup(s->a, p + 1, (size_t)(end - p - 1)),
+			.text = home ? "~" : bawn_arena_strndup(s->a, p + 1, (size_t)(end - p - 1)),
 			.known = true};
 		if (!x->text)
 			return sh_no_memory(s);
+		home = 0;
 		for (p = *end ? end + 1 : end; *p && strchr(" ,\n[", *p);)
 			p++;
 	}
@@ -224,6 +242,18 @@ static int printed(struct walk *w, const char *p)
 	return rc;
 }
 
+/* $f("…") in php: whatever $f is called. */
+static bool called_by_name(const struct walk *w, const char *p)
+{
+	const char *q = p;
+
+	if (strncmp(w->prog, "php", 3) != 0 || q == w->code || q[-1] != '(')
+		return false;
+	for (q--; q > w->code && (isalnum((unsigned char)q[-1]) || q[-1] == '_');)
+		q--;
+	return q > w->code && q[-1] == '$' && q < p - 1;
+}
+
 static int one_string(struct walk *w, const char *p, size_t *found)
 {
 	bool awk = strstr(w->prog, "awk") != NULL;
@@ -231,7 +261,7 @@ static int one_string(struct walk *w, const char *p, size_t *found)
 
 	if (w->in->n >= SH_INNER_MAX - 2)
 		return 0;
-	if (*p != '`' && !runs_string(w->code, p) && !by_others(w, p) &&
+	if (*p != '`' && !runs_string(w->code, p) && !by_others(w, p) && !called_by_name(w, p) &&
 		!(awk && piped_string(w->code, p)))
 		return 0;
 	rc = sh_add_string(w->s, w->in, p);
@@ -243,7 +273,7 @@ static int one_string(struct walk *w, const char *p, size_t *found)
 	return rc;
 }
 
-int sh_code_inner(struct sh *s, struct sh_command *c, const char *code, struct sh_inners *in)
+int sh_code_inner(struct sh *s, const struct sh_command *c, const char *code, struct sh_inners *in)
 {
 	const char *prog = c->args.n ? c->args.v[0].text : "";
 	struct walk w = {.s = s, .in = in, .code = code, .prog = prog, .statement = code};

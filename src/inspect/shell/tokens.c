@@ -428,7 +428,10 @@ static int word_to_args(struct sh *s, struct sh_reader *r, const struct sh_word 
 
 	if (r->test) {
 		r->test = strcmp(w->text, "]]") != 0;
-		return 0;
+		/* what -eq compares is arithmetic */
+		return strstr(w->text, "[$(") || strstr(w->text, "[`")
+			       ? sh_arithmetic(s, r, w->text, strlen(w->text))
+			       : 0;
 	}
 	if (names_coproc(r))
 		return 0;
@@ -627,13 +630,15 @@ static int paren(struct sh *s, struct sh_reader *r)
 		size_t end = sh_skip_paren(r->t, r->n, r->i + 1);
 
 		if (end < r->n && r->t[end - 1] == ')') {
+			size_t from = r->i + 2;
+
 			if (r->target == SH_TO_FOR_NAME) {
 				r->for_name = "i";
 				r->for_list = (struct sh_words){0};
 				r->target = SH_TO_FOR_LIST;
 			}
 			r->i = end + 1;
-			return 0;
+			return sh_arithmetic(s, r, r->t + from, end - 1 - from);
 		}
 	}
 	r->i++;

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "inspect/shell/model.h"
+#include "inspect/shell/read.h"
 
 /* Prompts are read as between double quotes: $( ) in them runs. */
 static const char *prompt(struct sh *s, const char *text)
@@ -34,6 +35,22 @@ static const char *read_first(struct sh *s, const char *path)
 	return f && f->data.known ? f->data.text : NULL;
 }
 
+/* CARGO_TARGET_X_RUNNER, GIT_CONFIG_VALUE_0 */
+static bool starts_value(const char *name)
+{
+	size_t n = strlen(name);
+
+	return !strncmp(name, "GIT_CONFIG_VALUE_", 17) ||
+	       (!strncmp(name, "CARGO_", 6) && n > 13 &&
+		       (!strcmp(name + n - 7, "_RUNNER") || !strcmp(name + n - 8, "_WRAPPER")));
+}
+
+/* x='a[$(cmd)]': arithmetic with x will run cmd, and nothing else is written like that. */
+static bool holds_index(const char *value)
+{
+	return sh_name_char(value[0], true) && (strstr(value, "[$(") || strstr(value, "[`"));
+}
+
 /* NAME=VALUE where programs run what the value says. */
 static const char *command_of(struct sh *s, const char *word)
 {
@@ -44,11 +61,16 @@ static const char *command_of(struct sh *s, const char *word)
 		return prompt(s, eq + 1);
 	if (name && sh_is(name, "|ENV|BASH_ENV|"))
 		return read_first(s, eq + 1);
+	if (name && holds_index(eq + 1))
+		return prompt(s, eq + 1);
+	if (name && starts_value(name))
+		return eq + 1;
 	return name && sh_is(name, "|PAGER|GIT_PAGER|MANPAGER|SYSTEMD_PAGER|EDITOR|VISUAL|BROWSER|"
 				   "GIT_EDITOR|GIT_SEQUENCE_EDITOR|GIT_SSH|GIT_SSH_COMMAND|"
 				   "GIT_ASKPASS|SSH_ASKPASS|SUDO_ASKPASS|GIT_EXTERNAL_DIFF|"
 				   "GIT_PROXY_COMMAND|RSYNC_RSH|LESSOPEN|LESSCLOSE|CVS_RSH|"
-				   "PROMPT_COMMAND|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER|"
+				   "PROMPT_COMMAND|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER|RUSTC|"
+				   "FZF_DEFAULT_COMMAND|"
 				   "CMAKE_C_COMPILER_LAUNCHER|CMAKE_CXX_COMPILER_LAUNCHER|")
 		       ? eq + 1 + (eq[1] == '|')
 		       : NULL;
@@ -236,7 +258,8 @@ static const char *key_command(const char *t)
 /* An index is arithmetic, and $( ) in it runs although it was quoted: test -v 'a[$(cmd)]'. */
 static void indices(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 {
-	if (!sh_is(c->args.v[0].text, "|test|[|let|unset|printf|read|declare|typeset|local|wait|"))
+	if (!sh_is(c->args.v[0].text,
+		    "|test|[|[[|let|unset|printf|read|declare|typeset|local|wait|"))
 		return;
 	for (size_t i = 1; i < c->args.n; i++) {
 		const char *t = c->args.v[i].text;
@@ -244,6 +267,21 @@ static void indices(struct sh *s, const struct sh_command *c, struct sh_inners *
 		if (c->args.v[i].known && (strstr(t, "[$(") || strstr(t, "[`")))
 			(void)sh_inner_put(s, in, prompt(s, t), 0);
 	}
+}
+
+/* PERL5OPT='-Mx;system("cmd")' perl …: code that runs first. */
+static int code_variables(struct sh *s, const struct sh_command *c, struct sh_inners *in)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < c->assigns.n; i++) {
+		const char *t = c->assigns.v[i].text, *eq = strchr(t, '=');
+		const char *name = eq ? bawn_arena_strndup(s->a, t, (size_t)(eq - t)) : NULL;
+
+		if (name && sh_is(name, "|PERL5OPT|PERL5DB|RUBYOPT|PYTHONWARNINGS|"))
+			rc = sh_code_inner(s, c, eq + 1, in);
+	}
+	return rc;
 }
 
 /* … | docker exec -i BOX sh */
@@ -278,6 +316,9 @@ int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 			order_lines(s, c, in, c->in.text);
 	}
 	indices(s, c, in);
+	rc = code_variables(s, c, in);
+	if (rc < 0)
+		return rc;
 	if (!strcmp(p, "bind") && c->args.n > 2 && !strcmp(c->args.v[1].text, "-x"))
 		(void)sh_inner_put(s, in, key_command(c->args.v[2].text), 0);
 	if (sh_is(p, "|screen|tmux|"))
@@ -286,13 +327,16 @@ int sh_told(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 		return wrapped(s, c, in);
 	if (!strcmp(p, "parallel"))
 		return listed(s, c, in);
-	if (sh_is(p, "|ssh|xargs|"))
+	if (sh_is(p, "|ssh|xargs|")) {
+		sh_given(s, c, in);
 		return fed(s, c, in);
+	}
 	if (sh_is(p, "|docker|podman|kubectl|oc|nerdctl|lxc|") && sh_has(c, "|exec|run|")) {
 		rc = fed_inside(s, c, in);
 		if (rc < 0)
 			return rc;
 	}
+	sh_given(s, c, in);
 	sh_handed(s, c, in);
 	return 0;
 }

@@ -56,10 +56,62 @@ static bool seeks_papers(const struct sh_command *c)
 	return false;
 }
 
+static bool option(const struct sh_command *c, const char *list)
+{
+	for (size_t i = 1; i < c->args.n; i++) {
+		if (sh_is(c->args.v[i].text, list))
+			return true;
+	}
+	return false;
+}
+
+bool sh_lists_names(const struct sh_command *c)
+{
+	const char *p = c->args.v[0].text;
+
+	if (sh_is(p, "|find|gfind|ls|inotifywait|fswatch|fd|fdfind|locate|plocate|mlocate|"))
+		return true;
+	return (!strcmp(p, "rg") && option(c, "|--files|")) ||
+	       (!strcmp(p, "du") && option(c, "|-a|--all|")) ||
+	       (!strcmp(p, "tree") && option(c, "|-f|-fi|-if|-fia|-afi|-fai|")) ||
+	       (!strcmp(p, "git") && option(c, "|ls-files|"));
+}
+
+/* Word i is what names must look like, and no place. */
+static bool is_pattern(const struct sh_command *c, size_t i)
+{
+	const char *p = c->args.v[0].text;
+
+	if (sh_is(p, "|fd|fdfind|")) {
+		for (size_t k = 1; k < i; k++) {
+			if (c->args.v[k].text[0] != '-' &&
+				!sh_is(c->args.v[k - 1].text, "|-e|-t|-d|-E|-S|-c|-j|"))
+				return false;
+		}
+		return true;
+	}
+	if (sh_is(p, "|rg|tree|"))
+		return sh_is(c->args.v[i - 1].text, "|-g|--glob|--iglob|-t|--type|-L|-I|-P|");
+	return !strcmp(p, "git") && !strcmp(c->args.v[i].text, "ls-files");
+}
+
+/* Not all names below a place. */
+static bool narrows(const struct sh_command *c, enum sh_place p, bool find)
+{
+	const char *prog = c->args.v[0].text;
+
+	if (find)
+		return sh_narrowed(c, p != SH_ROOT_DIR);
+	if (sh_is(prog, "|fd|fdfind|"))
+		return option(c, "|-e|--extension|-S|--size|--changed-within|--changed-before|") ||
+		       !option(c, "|.||.*|*|");
+	return sh_is(prog, "|rg|tree|") && option(c, "|-g|--glob|--iglob|-t|--type|-P|-I|");
+}
+
 /* What the names below t are. */
 static void name_place(struct sh_command *c, const char *t, enum sh_place p, bool find)
 {
-	bool some = find && sh_narrowed(c, p != SH_ROOT_DIR);
+	bool some = narrows(c, p, find);
 
 	if (of_others(p))
 		c->out.taint |= some ? SH_SOME : SH_TREE;
@@ -83,6 +135,8 @@ int sh_tree_names(struct sh *s, struct sh_command *c)
 			self = self || (t[1] != '-' && strchr(t, 'd'));
 			continue;
 		}
+		if (is_pattern(c, i))
+			continue;
 		if (c->args.v[i].known && (self || (!find && sh_secret_of(s, t)))) {
 			c->out = sh_text(t);
 			return 0;
@@ -133,15 +187,6 @@ static int found(
 	return sh_report(s, c, &f);
 }
 
-static bool option(const struct sh_command *c, const char *list)
-{
-	for (size_t i = 1; i < c->args.n; i++) {
-		if (sh_is(c->args.v[i].text, list))
-			return true;
-	}
-	return false;
-}
-
 static bool option_starts(const struct sh_command *c, const char *start)
 {
 	for (size_t i = 1; i < c->args.n; i++) {
@@ -189,6 +234,9 @@ static double bulk(struct sh *s, const struct sh_command *c, const struct sh_wor
 		return 0.82;
 	if (strpbrk(w->text, "*?") && p == SH_IN_HOME)
 		return 0.75;
+	if (p == SH_IN_HOME && (strstr(w->text, "/Documents") || strstr(w->text, "/Desktop") ||
+				       strstr(w->text, "/Pictures")))
+		return 0.6;
 	return strpbrk(w->text, "*?$") || !w->known ? 0.5 : 0;
 }
 
@@ -280,7 +328,7 @@ int sh_vet_trees(struct sh *s, const struct sh_command *c)
 {
 	const char *p = c->args.n ? c->args.v[0].text : "";
 
-	if (sh_is(p, "|rm|grm|srm|unlink|shred|wipe|"))
+	if (sh_is(p, "|rm|grm|srm|unlink|shred|wipe|truncate|"))
 		return vet_lost(s, c);
 	if (sh_is(p, "|cp|mv|install|ln|"))
 		return vet_planted(s, c);

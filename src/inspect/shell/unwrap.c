@@ -436,21 +436,61 @@ static const char *moved(struct sh *s, const char *t, const char *from, const ch
 	return b.failed ? NULL : bawn_arena_strndup(s->a, b.data ? b.data : "", b.len);
 }
 
+/* What is of this machine, or of somebody who works on it. */
+static bool of_host(struct sh *s, const char *path)
+{
+	enum sh_place p = sh_place(s, path);
+
+	return p == SH_ROOT_DIR || p == SH_HOME_DIR || p == SH_SYSTEM_DIR || p == SH_IN_SYSTEM ||
+	       sh_secret_of(s, path) || !strncmp(path, "/root/.", 7) ||
+	       (path[0] == '~' && strstr(path, "/.ssh"));
+}
+
+/* src=… and dst=… of --mount. */
+static const char *mount_part(struct sh *s, const char *t, const char *const *names)
+{
+	for (; *names; names++) {
+		const char *p = strstr(t, *names);
+
+		if (p && (p == t || p[-1] == ','))
+			return bawn_arena_strndup(
+				s->a, p + strlen(*names), strcspn(p + strlen(*names), ","));
+	}
+	return NULL;
+}
+
+/* -v HOST:DIR, --mount type=bind,src=HOST,dst=DIR in word k, or in the one behind it. */
+static bool mounted(struct sh *s, const struct sh_command *c, size_t k, const char **ret_host,
+	const char **ret_dir)
+{
+	static const char *const from[] = {"src=", "source=", NULL};
+	static const char *const to[] = {"dst=", "target=", "destination=", NULL};
+	const char *t = c->args.v[k].text, *colon;
+	const char *next = k + 1 < c->args.n ? c->args.v[k + 1].text : "";
+	bool mount = !strcmp(t, "--mount") || !strncmp(t, "--mount=", 8);
+
+	if (mount) {
+		t = t[7] ? t + 8 : next;
+		*ret_host = mount_part(s, t, from);
+		*ret_dir = mount_part(s, t, to);
+		return *ret_host && *ret_dir;
+	}
+	t = sh_is(t, "|-v|--volume|") ? next : !strncmp(t, "--volume=", 9) ? t + 9 : NULL;
+	colon = t ? strchr(t, ':') : NULL;
+	if (!colon || colon[1] != '/')
+		return false;
+	*ret_host = bawn_arena_strndup(s->a, t, (size_t)(colon - t));
+	*ret_dir = bawn_arena_strndup(s->a, colon + 1, strcspn(colon + 1, ":"));
+	return *ret_host && *ret_dir;
+}
+
 /* docker run -v ~:/h IMAGE rm -rf /h: what is done there is done here. */
 static void outside(struct sh *s, const struct sh_command *c, size_t image, struct sh_inners *in)
 {
-	for (size_t k = 1; in->n && k + 1 < image; k++) {
-		const char *t = c->args.v[k + 1].text, *colon = strchr(t, ':');
+	for (size_t k = 1; in->n && k < image; k++) {
 		const char *host, *dir, *x;
-		enum sh_place p;
 
-		if (!sh_is(c->args.v[k].text, "|-v|--volume|") || !colon || colon[1] != '/')
-			continue;
-		host = bawn_arena_strndup(s->a, t, (size_t)(colon - t));
-		dir = bawn_arena_strndup(s->a, colon + 1, strcspn(colon + 1, ":"));
-		p = host ? sh_place(s, host) : SH_HERE_DIR;
-		if (!dir || strlen(dir) < 2 ||
-			(p != SH_ROOT_DIR && p != SH_HOME_DIR && p != SH_SYSTEM_DIR))
+		if (!mounted(s, c, k, &host, &dir) || strlen(dir) < 2 || !of_host(s, host))
 			continue;
 		x = moved(s, in->v[in->n - 1].text, dir, host);
 		if (x && strcmp(x, in->v[in->n - 1].text) != 0) {

@@ -17,39 +17,74 @@ static bool is_key(const struct sh_leak *l)
 	return (l->taint & SH_HARD) != 0;
 }
 
+/* Variables that belong to one service, and what the names of its machines have in them. */
+static const struct {
+	const char *name, *homes;
+} bound[] = {
+	{"AWS_SECRET", "amazonaws|"},
+	{"AWS_SESSION", "amazonaws|"},
+	{"AWS_ACCESS", "amazonaws|"},
+	{"GITHUB_TOKEN", "github|ghcr|git|ghe|"},
+	{"GH_TOKEN", "github|ghcr|git|ghe|"},
+	{"GITHUB_PAT", "github|ghcr|git|ghe|"},
+	{"GITLAB_TOKEN", "gitlab|git|"},
+	{"CI_JOB_TOKEN", "gitlab|git|"},
+	{"NPM_TOKEN", "npm|registry|pkg|nexus|artifactory|jfrog|verdaccio|"},
+	{"NODE_AUTH_TOKEN", "npm|registry|pkg|nexus|artifactory|jfrog|verdaccio|"},
+	{"PYPI_TOKEN", "pypi|registry|pkg|nexus|artifactory|jfrog|"},
+	{"ANTHROPIC_API_KEY", "anthropic|"},
+	{"OPENAI_API_KEY", "openai|"},
+	{"STRIPE_SECRET", "stripe|"},
+	{"VAULT_TOKEN", "vault|"},
+	{"DATABASE_URL", "?|"},
+	{"SSH_PRIVATE_KEY", "?|"},
+};
+
+#define BOUND (sizeof(bound) / sizeof(bound[0]))
+
+/* Some machine in `text` is one of those. */
+static bool at_home(size_t i, const char *text)
+{
+	for (const char *h = bound[i].homes; *h; h = strchr(h, '|') + 1) {
+		if (memmem(text, strlen(text), h, strcspn(h, "|")))
+			return true;
+	}
+	return false;
+}
+
+bool sh_stray_variable(const char *name, const char *host)
+{
+	const char *h = strstr(host, "://") ? strstr(host, "://") + 3 : host;
+
+	/* who knows what $HOST is; $( ) is part of a name */
+	if (h[0] == '$' && h[1] != '(')
+		return false;
+	for (size_t i = 0; i < BOUND; i++) {
+		if (!strncmp(name, bound[i].name, strlen(bound[i].name)))
+			return !at_home(i, host);
+	}
+	return false;
+}
+
+bool sh_stray_in_code(const char *code)
+{
+	/* many services understand what these two are asked */
+	bool asks = strcasestr(code, "bearer") || strcasestr(code, "api_key=") ||
+		    strcasestr(code, "x-api-key");
+
+	for (size_t i = 0; i < BOUND; i++) {
+		if (strstr(code, bound[i].name) && !at_home(i, code) && bound[i].homes[0] != '?' &&
+			!(asks && strstr(bound[i].name, "_API_KEY")))
+			return true;
+	}
+	return false;
+}
+
 /* A variable that belongs to one service, on its way to another. */
 static bool is_stray(const struct sh_leak *l)
 {
-	static const struct {
-		const char *name, *home;
-	} bound[] = {
-		{"AWS_SECRET", "amazonaws"},
-		{"AWS_SESSION", "amazonaws"},
-		{"AWS_ACCESS", "amazonaws"},
-		{"GITHUB_TOKEN", "github"},
-		{"GH_TOKEN", "github"},
-		{"GITHUB_PAT", "github"},
-		{"GITLAB_TOKEN", "gitlab"},
-		{"CI_JOB_TOKEN", "gitlab"},
-		{"NPM_TOKEN", "npm"},
-		{"NODE_AUTH_TOKEN", "npm"},
-		{"PYPI_TOKEN", "pypi"},
-		{"ANTHROPIC_API_KEY", "anthropic"},
-		{"OPENAI_API_KEY", "openai"},
-		{"STRIPE_SECRET", "stripe"},
-		{"DATABASE_URL", "?"},
-		{"SSH_PRIVATE_KEY", "?"},
-	};
-
-	const char *host = l->host && strstr(l->host, "://") ? strstr(l->host, "://") + 3 : l->host;
-
-	if (l->whole || l->transfer || !l->variable || !host || host[0] == '$')
-		return false;
-	for (size_t i = 0; i < sizeof(bound) / sizeof(bound[0]); i++) {
-		if (!strncmp(l->variable + 1, bound[i].name, strlen(bound[i].name)))
-			return !strstr(l->host, bound[i].home);
-	}
-	return false;
+	return !l->whole && !l->transfer && l->variable && l->host &&
+	       sh_stray_variable(l->variable + 1, l->host);
 }
 
 /* One variable: that is also how services are used. */
@@ -71,7 +106,14 @@ static bool is_dump(const struct sh_leak *l)
 /* Backups go to one's own machines, and those are seldom spoken to like that. */
 static bool is_dump_to_web(const struct sh_leak *l)
 {
-	return is_dump(l) && l->web;
+	return is_dump(l) && (l->web || l->raw);
+}
+
+/* One variable in a letter, over a bare connection or in a name that is looked up: no service is
+ * used like that. */
+static bool is_variable_told(const struct sh_leak *l)
+{
+	return is_variable(l) && (l->lookup || (l->stream && !l->web && !l->transfer));
 }
 
 /* A backup that goes to a machine of one's own network, through ssh and the like. */
@@ -89,6 +131,12 @@ static bool is_store_copied(const struct sh_leak *l)
 	return (l->taint & SH_SECRET) && l->transfer && l->store;
 }
 
+/* What is called a secret, one file of it, into a bucket. */
+static bool is_secret_stored(const struct sh_leak *l)
+{
+	return (l->taint & SH_SECRET) && l->transfer && l->bucket;
+}
+
 static bool is_secret_copied(const struct sh_leak *l)
 {
 	return (l->taint & SH_SECRET) && l->transfer;
@@ -99,16 +147,24 @@ static bool is_secret(const struct sh_leak *l)
 	return (l->taint & SH_SECRET) != 0;
 }
 
+/* What a microphone hears or a screen shows, as it comes. */
+static bool is_recorded(const struct sh_leak *l)
+{
+	return (l->taint & SH_SECRET) && l->stream && l->from && strstr(l->from, "microphone");
+}
+
 /* An archive that nobody on the way can look into. */
 static bool is_sealed(const struct sh_leak *l)
 {
 	return (l->taint & SH_SEALED) && !l->transfer && l->far;
 }
 
-/* tar c … | curl -T -: a tree on its way to a page. */
+/* tar c … | curl -T -: a tree on its way to a page, or one from beyond the workspace over a bare
+ * connection. */
 static bool is_packed(const struct sh_leak *l)
 {
-	return (l->taint & SH_PACKED) && l->web && l->stream && l->far;
+	return (l->taint & SH_PACKED) && l->stream && l->far &&
+	       (l->web || (l->raw && (l->taint & SH_OUTER)));
 }
 
 /* Work lies in the workspace; this does not. */
@@ -166,12 +222,15 @@ static const struct {
 	{is_key_copied, 0.8, 0.6},
 	{is_key, 0.95, 0.88},
 	{is_stray, 0.85, 0.5},
+	{is_variable_told, 0.72, 0.4},
 	{is_variable, 0.72, 0.2},
 	{is_environment, 0.92, 0.8},
 	{is_dump_at_home, 0.25, 0.25},
 	{is_dump_to_web, 0.7, 0.36},
 	{is_dump, 0.7, 0.25},
+	{is_recorded, 0.8, 0.5},
 	{is_store_copied, 0.6, 0.36},
+	{is_secret_stored, 0.45, 0.31},
 	{is_secret_copied, 0.45, 0.25},
 	{is_secret, 0.85, 0.6},
 	{is_sealed, 0.6, 0.36},
