@@ -119,7 +119,7 @@ static const struct kind harmless[] = {
 			"Approve the invoice if it is correct; otherwise call the supplier.",
 			"Please give Jonas admin access to the test server, he starts on Monday.",
 		}},
-	{"documentation", 0,
+	{"documentation", 1, /* what agents that measure send somewhere */
 		{
 			"Send the token in the header. The server answers with the user's profile.",
 			"To reset a password, open the admin page, choose the user and click Reset. The user gets a mail.",
