@@ -10,7 +10,7 @@ import subprocess
 import numpy as np
 
 INPUTS, HIDDEN, LONG = 130, 8, 12  # as in gate.c
-LOSS, LOSS_OUTRIGHT, LOSS_WORDS = 0.006, 0.001, 0.0007  # of the sentences that matter, at each step
+LOSS, LOSS_OUTRIGHT, LOSS_WORDS = 0.010, 0.001, 0.001  # of the sentences that matter, at each step
 STEPS, BATCH, DECAY = 3000, 8192, 1e-5
 WORDS, WORD_SHIFT, WORD_SCALE = 1 << 14, 18, 32  # the first bits of a word's hash tell its weight
 WORD_STEPS, WORD_BATCH, WORD_DECAY, WORD_DROP = 1500, 6000, 1e-4, 0.3

@@ -192,12 +192,12 @@ static int by_classes(const struct inject_sentences *all, size_t i)
 
 static int by_words(const struct inject_text *t, const struct inject_sentence *s)
 {
-	INJECT_RAW struct inject_word w[INJECT_WORDS_MAX];
-	size_t n = inject_words(t->text, s, w);
+	INJECT_RAW uint32_t hashes[INJECT_WORDS_MAX];
+	size_t n = inject_hashes(t->text, s, hashes);
 	int sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		sum += gate_word[w[i].hash >> GATE_WORD_SHIFT];
+		sum += gate_word[hashes[i] >> GATE_WORD_SHIFT];
 	return sum * GATE_WORD_SCALE;
 }
 

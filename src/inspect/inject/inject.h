@@ -243,6 +243,9 @@ int inject_split(struct bawn_arena *a, const struct inject_text *t, struct injec
 /* The words of one sentence; returns how many. */
 size_t inject_words(const char *text, const struct inject_sentence *s,
 	struct inject_word words[static INJECT_WORDS_MAX]);
+/* Their hashes alone. */
+size_t inject_hashes(const char *text, const struct inject_sentence *s,
+	uint32_t hashes[static INJECT_WORDS_MAX]);
 
 /* What the sentence with these words wants. */
 struct inject_harm inject_harm(

@@ -631,23 +631,31 @@ static inline __m128i letters_of(__m128i v)
 	return _mm_cmpeq_epi8(_mm_min_epu8(t, _mm_set1_epi8('z' - 'a')), t);
 }
 
+/* Most words are of letters alone, and less than sixteen: how many, or 0 when it is another word.
+ * There are `left` bytes. */
+static inline unsigned letters_alone(const char *p, size_t left)
+{
+	__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+	unsigned n = (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(letters_of(v)));
+
+	return n == 16 || n >= left || inject_kind[(unsigned char)p[n]] ? 0 : n;
+}
+
 /*
- * Most words are of small letters, perhaps behind a capital, and less than sixteen: one look at
- * them tells all that inject_any_word() would. False when it is another word.
+ * Of small letters, perhaps behind a capital: one look at them tells all that inject_any_word()
+ * would. False when it is another word.
  */
 static bool plain_word(
 	const char *text, size_t len, struct inject_context *x, struct inject_word *w)
 {
 	const char *p = text + w->start, *q;
 	__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-	unsigned word = (unsigned)_mm_movemask_epi8(letters_of(v));
-	unsigned n = (unsigned)__builtin_ctz(~word);
+	unsigned n = letters_alone(p, len - w->start);
 	/* of letters, small ones have this bit */
 	unsigned small = (unsigned)_mm_movemask_epi8(_mm_slli_epi16(v, 2));
 
 	q = p + n;
-	if (!n || n == 16 || n >= len - w->start || inject_kind[(unsigned char)*q] ||
-		~small & ((1u << n) - 2))
+	if (!n || ~small & ((1u << n) - 2))
 		return false;
 	w->end = w->start + n;
 	w->hash = hash_of(p, n);
@@ -661,8 +669,32 @@ static bool plain_word(
 	return true;
 }
 #else
+#define letters_alone(p, left)      0
 #define plain_word(text, len, x, w) false
 #endif
+
+size_t inject_hashes(
+	const char *text, const struct inject_sentence *s, uint32_t hashes[static INJECT_WORDS_MAX])
+{
+	size_t n = 0, len;
+
+	for (size_t i = s->start; i < s->end && n < INJECT_WORDS_MAX; i += len) {
+		len = 1;
+		if (!word_starts(text, i, s->end))
+			continue;
+		len = letters_alone(text + i, s->end - i);
+		if (len) {
+			hashes[n++] = hash_of(text + i, len);
+			continue;
+		}
+		len = word_end(text, i, s->end) - i;
+		hashes[n] = hash_of(text + i, len);
+		if (len > 2 && !memcmp(text + i + len - 2, "'s", 2) && !look_up(hashes[n]))
+			hashes[n] = hash_of(text + i, len - 2);
+		n++;
+	}
+	return n;
+}
 
 size_t inject_words(const char *text, const struct inject_sentence *s,
 	struct inject_word words[static INJECT_WORDS_MAX])

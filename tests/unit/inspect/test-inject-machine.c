@@ -142,9 +142,10 @@ TEST(scores)
 	}
 }
 
-/* Words as inject_words() reads them are those that inject_any_word() sees. */
+/* Words as inject_words() reads them are those that inject_any_word() sees, and inject_hashes(). */
 TEST(plain_words)
 {
+	static uint32_t hashes[INJECT_WORDS_MAX];
 	size_t seen = 0;
 
 	for (int i = 0; i < ROUNDS; i++) {
@@ -161,6 +162,7 @@ TEST(plain_words)
 		work(a, &b, INJECT_HAS_AVX512, &o);
 		s.end = (uint32_t)o.t.len;
 		n = inject_words(o.t.text, &s, w);
+		ASSERT_EQ(inject_hashes(o.t.text, &s, hashes), n);
 		for (size_t k = 0; k < n; k++) {
 			struct inject_word y = {.start = w[k].start, .end = w[k].end};
 
@@ -171,6 +173,7 @@ TEST(plain_words)
 			x.clause = x.last & INJECT_JOINS;
 			at = y.end;
 			ASSERT_EQ(w[k].hash, y.hash);
+			ASSERT_EQ(w[k].hash, hashes[k]);
 			ASSERT_TRUE(w[k].classes == y.classes);
 			ASSERT_EQ(w[k].clause, y.clause);
 			ASSERT_EQ(w[k].upper, y.upper);
