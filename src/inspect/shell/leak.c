@@ -643,43 +643,6 @@ static void other_leak(struct sh *s, const struct sh_command *c, struct sh_leak 
 		take(l, w->taint & CONTENT, w->from);
 }
 
-/* cmd > /dev/tcp/host/port */
-int sh_vet_tcp(struct sh *s, const struct sh_command *c)
-{
-	for (size_t i = 0; i < c->redirs.n; i++) {
-		const char *p = c->redirs.v[i].path;
-		struct sh_leak l = {.taint = c->out.taint | c->in.taint, .from = c->out.from};
-		bool shell = c->args.n && sh_is_shell(c->args.v[0].text);
-		const char *slash;
-		double x;
-		int rc;
-
-		if (strncmp(p, "/dev/tcp/", 9) != 0 && strncmp(p, "/dev/udp/", 9) != 0)
-			continue;
-		slash = strchr(p + 9, '/');
-		l.host = bawn_arena_strndup(
-			s->a, p + 9, slash ? (size_t)(slash - p - 9) : strlen(p + 9));
-		if (!l.host)
-			return sh_no_memory(s);
-		/* a service of this machine */
-		if (!shell && sh_host_of(s, l.host, NULL) == SH_HOST_LOCAL)
-			continue;
-		s->past |= SH_PAST_NET;
-		if (shell || sh_is(c->args.n ? c->args.v[0].text : "", "|exec|"))
-			return sh_found(s, c, "command.reverse-shell", "execution",
-				"ties a shell to a network connection", shell ? 0.96 : 0.6);
-		x = sh_worth(s, &l);
-		rc = sh_found(s, c, "command.exfiltration", "exfiltration",
-			"sends secrets to another machine", x >= 0.3 ? x : 0);
-		if (rc < 0)
-			return rc;
-		if (sh_host_of(s, l.host, NULL) == SH_HOST_ODD)
-			return sh_found(s, c, "command.raw-socket", "network",
-				"opens a network connection from the shell itself", 0.35);
-	}
-	return 0;
-}
-
 int sh_vet_code_input(struct sh *s, const struct sh_command *c, const char *code)
 {
 	static const char *const reads[] = {"stdin", "STDIN", "<>", "fileinput", "/dev/fd/0"};

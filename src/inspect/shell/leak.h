@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Private to what leaves (leak.c, worth.c). */
+/* Private to what leaves (leak.c, connection.c, worth.c). */
 
 #include "inspect/shell/shell.h"
 

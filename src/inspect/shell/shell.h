@@ -123,6 +123,7 @@ struct sh_file {
 	bool seen;         /* somebody looked into it */
 	const char *was;   /* the program that it is a copy of */
 	const char *reads; /* >( ): the script that reads what is written there */
+	const char *peer;  /* /dev/fd/3: the /dev/tcp/… that exec opened there */
 	struct sh_file *next;
 };
 
