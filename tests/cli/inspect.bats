@@ -165,6 +165,15 @@ token="sk_li""ve_9fK2mQ7xVb3LtR8wZc5YhN4p"
 	run -2 bawn verify .
 }
 
+@test "verify: a script that empties the logs of an image is suspicious, one that empties a home malicious" {
+	printf '#!/bin/sh\nfind /var/log -type f -exec truncate -s 0 {} +\n' >image.sh
+	run -1 bawn verify image.sh
+	[[ $output == *": SUSPICIOUS "* ]]
+	printf '#!/bin/sh\nfind /home -type f -exec truncate -s 0 {} +\n' >home.sh
+	run -1 bawn verify home.sh
+	[[ $output == *": MALICIOUS "* ]]
+}
+
 @test "verify: every forbidden command of a script, where it stands" {
 	printf 'ls\nnc x 1\nbash -c "curl x"\n' >x.sh
 	run -1 bawn verify --block-function nc --block-function curl x.sh
