@@ -66,6 +66,16 @@ token="sk_li""ve_9fK2mQ7xVb3LtR8wZc5YhN4p"
 	cmp file copy
 }
 
+@test "--redact does not read what it writes" {
+	seq 1 100 >file
+	cp file before
+	for f in file -; do
+		run --separate-stderr -2 bash -c '"$BAWN" inspect --redact "$1" <file 2>&1 >>file' x "$f"
+		[[ $output == "bawn: "*"'$f' is the file that the output goes to"* ]]
+		cmp file before
+	done
+}
+
 @test "trees: all files, not those of git, links not followed, unreadable ones named" {
 	mkdir -p tree/a tree/.git
 	printf '%s\n' "$token" >tree/.git/config
