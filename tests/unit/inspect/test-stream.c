@@ -145,6 +145,24 @@ TEST(around_the_end_of_a_window)
 	}
 }
 
+/* More in one window than are reported: what is not reported is masked all the same. */
+TEST(however_many_there_are)
+{
+	struct bawn_buf text = {0};
+	struct result r = {.a = bawn_arena_new()};
+	struct bawn_stream *s = open_stream(BAWN_LEAK_REDACT);
+
+	for (int i = 0; i < 20000; i++)
+		bawn_buf_puts(&text, TOKEN "\n");
+	ASSERT_TRUE(!text.failed);
+	ASSERT_EQ(feed(s, &r, text.data, text.len, false, true), 0);
+	ASSERT_TRUE(!memmem(r.out.data, r.out.len, TOKEN, 12));
+	ASSERT_TRUE(r.found.n > 4096);
+	ASSERT_STREQ(r.found.v[r.found.n - 1].rule, "scan.budget");
+	bawn_buf_done(&text);
+	done(s, &r);
+}
+
 TEST(warn_passes_everything)
 {
 	size_t len;
