@@ -145,11 +145,12 @@ int bawn_scan_report_budget(struct bawn_arena *a, struct bawn_findings *out, siz
 	return 0;
 }
 
-static int scan(struct bawn_scan *s, const struct bawn_subject *sub, struct bawn_error *err)
+int bawn_scan_run(struct bawn_scan *s, const struct bawn_subject *sub, struct bawn_error *err)
 {
 	int r;
 
-	s->budget = BUDGET_FLOOR + BUDGET_FACTOR * (uint64_t)sub->len;
+	if (!s->budget)
+		s->budget = BUDGET_FLOOR + BUDGET_FACTOR * (uint64_t)sub->len;
 	r = run(s, sub, err);
 	if (r >= 0 && s->spent)
 		r = bawn_scan_report_budget(
@@ -162,19 +163,5 @@ int bawn_scan_subject(struct bawn_arena *a, const struct bawn_policy *p,
 {
 	struct bawn_scan s = {.a = a, .policy = p, .out = out};
 
-	return scan(&s, sub, err);
-}
-
-int bawn_scan_secrets(struct bawn_arena *a, const struct bawn_policy *p,
-	const struct bawn_subject *sub, struct bawn_findings *out, bool *whole,
-	struct bawn_error *err)
-{
-	struct bawn_scan s = {.a = a, .policy = p, .out = out, .most = SIZE_MAX};
-	struct bawn_subject alone = *sub;
-	int r;
-
-	alone.detect &= BAWN_DETECT_SECRETS;
-	r = scan(&s, &alone, err);
-	*whole = !s.spent;
-	return r;
+	return bawn_scan_run(&s, sub, err);
 }

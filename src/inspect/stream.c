@@ -27,9 +27,10 @@ struct bawn_stream {
 	bool escapes; /* pass through `escape` */
 	char *buf;
 	size_t len, window, overlap;
-	size_t base;    /* offset of buf[0] in the stream */
-	size_t settled; /* buf up to here was looked at and passed on */
-	size_t masked;  /* offset in the stream where the last mask ended */
+	size_t base;     /* offset of buf[0] in the stream */
+	size_t settled;  /* buf up to here was looked at and passed on */
+	size_t masked;   /* offset in the stream where the last mask ended */
+	uint64_t budget; /* for the secrets of a window; 0: by its length */
 	bool over, too_much;
 };
 
@@ -59,6 +60,11 @@ struct bawn_stream *bawn_stream_free(struct bawn_stream *s)
 	free(s->buf);
 	free(s);
 	return NULL;
+}
+
+void bawn_stream_set_budget(struct bawn_stream *s, uint64_t units)
+{
+	s->budget = units;
 }
 
 static int no_memory(struct bawn_error *err)
@@ -333,7 +339,11 @@ static int find(struct look *k, struct bawn_error *err)
 	struct bawn_stream *s = k->s;
 	struct bawn_subject sub = s->o.like;
 	struct bawn_findings secrets = {0};
-	bool whole = true;
+	struct bawn_scan every = {.a = k->temp,
+		.policy = s->policy,
+		.out = &secrets,
+		.budget = s->budget,
+		.most = SIZE_MAX};
 	int r;
 
 	sub.text = s->buf;
@@ -343,9 +353,9 @@ static int find(struct look *k, struct bawn_error *err)
 	sub.last = k->last;
 	sub.detect &= ~(unsigned)BAWN_DETECT_SECRETS;
 	r = bawn_scan_subject(k->temp, s->policy, &sub, &k->found, err);
-	sub.detect = s->o.like.detect;
-	if (r >= 0 && sub.detect & BAWN_DETECT_SECRETS)
-		r = bawn_scan_secrets(k->temp, s->policy, &sub, &secrets, &whole, err);
+	sub.detect = s->o.like.detect & BAWN_DETECT_SECRETS;
+	if (r >= 0)
+		r = bawn_scan_run(&every, &sub, err);
 	if (r >= 0 && s->registered)
 		r = bawn_registered_find(s->registered, &sub, k->temp, &secrets, err);
 	for (size_t i = 0; r >= 0 && i < secrets.n; i++) {
@@ -356,7 +366,7 @@ static int find(struct look *k, struct bawn_error *err)
 			return no_memory(err);
 		*f = secrets.v[i];
 	}
-	k->unseen = !whole;
+	k->unseen = every.spent;
 	return r;
 }
 

@@ -163,6 +163,32 @@ TEST(however_many_there_are)
 	done(s, &r);
 }
 
+/* Out of budget before all of it was looked at: nothing of it passes as it is. */
+TEST(what_was_not_looked_for_does_not_pass)
+{
+	static const enum bawn_leak_action leaks[] = {
+		BAWN_LEAK_REDACT, BAWN_LEAK_BLOCK, BAWN_LEAK_WARN};
+
+	for (size_t i = 0; i < 3; i++) {
+		size_t len;
+		char *text = text_with(3000, 3000, &len);
+		struct result r = {.a = bawn_arena_new()};
+		struct bawn_stream *s = open_stream(leaks[i]);
+
+		bawn_stream_set_budget(s, len + 100);
+		ASSERT_EQ(feed(s, &r, text, len, false, true),
+			leaks[i] == BAWN_LEAK_BLOCK ? -EACCES : 0);
+		ASSERT_EQ(r.found.n, 1);
+		ASSERT_STREQ(r.found.v[0].rule, "scan.budget");
+		if (leaks[i] == BAWN_LEAK_REDACT)
+			ASSERT_STREQ(r.out.data, "[redacted:scan.budget]");
+		else
+			ASSERT_EQ(r.out.len, leaks[i] == BAWN_LEAK_BLOCK ? 0 : len);
+		done(s, &r);
+		free(text);
+	}
+}
+
 TEST(warn_passes_everything)
 {
 	size_t len;
