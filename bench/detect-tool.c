@@ -21,8 +21,8 @@
 #include "inspect/rules.h"
 #include "inspect/scan.h"
 
-#define WINDOW   ((size_t)65536)
-#define RUNS_MAX 10000u
+#define WINDOW     ((size_t)65536)
+#define RUNS_MAX   10000u
 #define ROUNDS_MAX 15u
 
 static const struct bawn_policy policy; /* nothing is set */

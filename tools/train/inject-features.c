@@ -9,7 +9,8 @@
  * the sentences and the rules that matched as well. With -g there is a line for every sentence
  * instead, with what the gate sees: classes of its words and of its neighbours', whether it starts
  * like an order, how many words it has; whether it comes to the gate at all, whether it
- * needs less there, whether rules matched, its score, and the hashes of its words if it comes there.
+ * needs less there, whether rules matched, its score, and the hashes of its words if it comes
+ * there.
  */
 #include <errno.h>
 #include <jansson.h>
