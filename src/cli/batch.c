@@ -144,6 +144,16 @@ static int one_line(struct batch *b, const char *line, size_t len, struct bawn_e
 	return vet(b, id, &sub, err);
 }
 
+/* Looks no further than its line: there may be many empty ones behind it. */
+static bool blank(const char *line, size_t len)
+{
+	while (len && (*line == ' ' || *line == '\t' || *line == '\r')) {
+		line++;
+		len--;
+	}
+	return !len;
+}
+
 /* Every whole line that is there; `last`: the rest is one as well. */
 static int lines(struct batch *b, bool last, struct bawn_error *err)
 {
@@ -158,7 +168,7 @@ static int lines(struct batch *b, bool last, struct bawn_error *err)
 
 		if (!end && !last)
 			break;
-		if (strspn(line, " \t\r\n") < len)
+		if (!blank(line, len))
 			r = one_line(b, line, len, err);
 		at += len + (end != NULL);
 		if (!r && b->cli->out.len >= OUT_FLUSH)

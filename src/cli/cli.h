@@ -71,6 +71,7 @@ struct cli {
 	const struct cli_cmd *cmd;
 	struct bawn_buf out; /* for standard output, as it is */
 	struct bawn_buf say; /* for standard error: whole lines that start with "bawn: " */
+	bool unwritable;     /* standard output is */
 	unsigned closed;     /* bit N: descriptor N was closed when we were started */
 	bool colour_out, colour_err;
 	const char *const *envp;

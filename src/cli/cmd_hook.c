@@ -84,6 +84,9 @@ static int answer(struct cli *cli, struct bawn_error *err)
 		cli->arena, agent, &o, payload.data ? payload.data : "", payload.len, &said);
 	bawn_buf_puts(&cli->out, said.out);
 	bawn_buf_puts(&cli->say, said.say);
+	/* an answer that the agent does not get must not let the call through */
+	if (cli_flush(cli, err) < 0)
+		return -EIO;
 	return said.status;
 }
 

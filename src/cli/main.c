@@ -65,6 +65,7 @@ int cli_flush(struct cli *cli, struct bawn_error *err)
 	cli->out.len = 0;
 	if (r == 0)
 		return 0;
+	cli->unwritable = true;
 	errno = -r;
 	return bawn_fail(err, BAWN_ERR_INTERNAL, r, "writing to standard output: %m");
 }
@@ -120,7 +121,7 @@ void cli_say(struct cli *cli, const char *text)
 static int failed(struct cli *cli, const struct bawn_error *err)
 {
 	cli_say(cli, err->msg);
-	if (cli->json) {
+	if (cli->json && !cli->unwritable) {
 		struct bawn_buf *b = &cli->out;
 
 		b->len = 0;

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <sys/stat.h>
+
 #include "base/io.h"
 #include "cli/vet.h"
 
@@ -69,14 +71,30 @@ static int add_places(struct vet_file *f, const struct lines *l)
 	return 0;
 }
 
-static ssize_t read_chunk(int fd, char *dst)
+/* At most *left bytes: a file may grow faster than it is looked at. */
+static ssize_t read_chunk(int fd, char *dst, uint64_t *left)
 {
 	ssize_t n;
 
 	do
-		n = read(fd, dst, CHUNK);
+		n = read(fd, dst, *left < CHUNK ? (size_t)*left : CHUNK);
 	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
+	if (n < 0)
+		return -errno;
+	*left -= (uint64_t)n;
+	return n;
+}
+
+/* What a file holds behind where we are; of what has no size, such as a pipe, all that comes. */
+static uint64_t length_of(int fd)
+{
+	struct stat st;
+	off_t at;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
+		return UINT64_MAX;
+	at = lseek(fd, 0, SEEK_CUR);
+	return at >= 0 && at < st.st_size ? (uint64_t)(st.st_size - at) : UINT64_MAX;
 }
 
 /* One chunk through the child. What it passes on goes to standard output. */
@@ -107,13 +125,14 @@ static int stream(
 		.findings_only = !v->redact,
 	};
 	_cleanup_free_ char *chunk = malloc(CHUNK);
+	uint64_t left = length_of(fd);
 	ssize_t n = 1;
 	int r = chunk ? bawn_inspector_stream(v->inspector, &o, err) : -ENOMEM;
 
 	while (!r && n > 0) {
 		struct bawn_stream_chunk c = {.bytes = chunk};
 
-		n = read_chunk(fd, chunk);
+		n = read_chunk(fd, chunk, &left);
 		if (n < 0)
 			return (int)n;
 		c.n = (size_t)n;

@@ -135,14 +135,27 @@ static int walk(struct vet *v, const char *path, one_fn one, struct bawn_error *
 	return r < 0 ? r : 0;
 }
 
+/* What is passed on would be read again, and so on until the disk is full. */
+static bool feeds_itself(const struct vet *v, const struct stat *in)
+{
+	struct stat out;
+
+	return v->redact && S_ISREG(in->st_mode) && fstat(STDOUT_FILENO, &out) == 0 &&
+	       in->st_dev == out.st_dev && in->st_ino == out.st_ino;
+}
+
 int vet_path(struct vet *v, const char *path, one_fn one, struct bawn_error *err)
 {
+	bool standard = !strcmp(path, "-");
 	struct stat st;
 
-	if (!strcmp(path, "-"))
-		return one(v, "-", STDIN_FILENO, err);
-	if (stat(path, &st) < 0)
+	if ((standard ? fstat(STDIN_FILENO, &st) : stat(path, &st)) < 0)
 		return vet_report_unreadable(v, path, -errno, err);
+	if (feeds_itself(v, &st))
+		return bawn_fail(err, BAWN_ERR_USAGE, -EINVAL,
+			"'%s' is the file that the output goes to; name another one", path);
+	if (standard)
+		return one(v, "-", STDIN_FILENO, err);
 	if (!S_ISDIR(st.st_mode))
 		return open_one(v, path, 0, one, err);
 	if (v->redact)

@@ -103,3 +103,4 @@ int bawn_inspector_receive(struct bawn_inspector *i, struct bawn_arena *a, struc
 /* For tests. */
 pid_t bawn_inspector_pid(const struct bawn_inspector *i); /* -1 if no child lives */
 void bawn_inspector_set_patience(struct bawn_inspector *i, int64_t ms);
+void bawn_stream_set_budget(struct bawn_stream *s, uint64_t units); /* for secrets, per window */

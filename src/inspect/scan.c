@@ -62,7 +62,7 @@ int bawn_scan_report(
 			x->confidence = f->confidence;
 		return 0;
 	}
-	if (s->out->n >= FINDINGS_MAX) {
+	if (s->out->n >= (s->most ? s->most : FINDINGS_MAX)) {
 		s->spent = true;
 		return 0;
 	}
@@ -145,19 +145,23 @@ int bawn_scan_report_budget(struct bawn_arena *a, struct bawn_findings *out, siz
 	return 0;
 }
 
+int bawn_scan_run(struct bawn_scan *s, const struct bawn_subject *sub, struct bawn_error *err)
+{
+	int r;
+
+	if (!s->budget)
+		s->budget = BUDGET_FLOOR + BUDGET_FACTOR * (uint64_t)sub->len;
+	r = run(s, sub, err);
+	if (r >= 0 && s->spent)
+		r = bawn_scan_report_budget(
+			s->a, s->out, sub->base, sub->base + sub->len, BAWN_BUDGET_WORK);
+	return r == -ENOMEM ? bawn_fail(err, BAWN_ERR_INSPECT, r, "out of memory") : r;
+}
+
 int bawn_scan_subject(struct bawn_arena *a, const struct bawn_policy *p,
 	const struct bawn_subject *sub, struct bawn_findings *out, struct bawn_error *err)
 {
-	struct bawn_scan s = {
-		.a = a,
-		.policy = p,
-		.out = out,
-		.budget = BUDGET_FLOOR + BUDGET_FACTOR * (uint64_t)sub->len,
-	};
-	int r = run(&s, sub, err);
+	struct bawn_scan s = {.a = a, .policy = p, .out = out};
 
-	if (r >= 0 && s.spent)
-		r = bawn_scan_report_budget(
-			a, out, sub->base, sub->base + sub->len, BAWN_BUDGET_WORK);
-	return r == -ENOMEM ? bawn_fail(err, BAWN_ERR_INSPECT, r, "out of memory") : r;
+	return bawn_scan_run(&s, sub, err);
 }

@@ -27,9 +27,10 @@ struct bawn_stream {
 	bool escapes; /* pass through `escape` */
 	char *buf;
 	size_t len, window, overlap;
-	size_t base;    /* offset of buf[0] in the stream */
-	size_t settled; /* buf up to here was looked at and passed on */
-	size_t masked;  /* offset in the stream where the last mask ended */
+	size_t base;     /* offset of buf[0] in the stream */
+	size_t settled;  /* buf up to here was looked at and passed on */
+	size_t masked;   /* offset in the stream where the last mask ended */
+	uint64_t budget; /* for the secrets of a window; 0: by its length */
 	bool over, too_much;
 };
 
@@ -41,6 +42,7 @@ struct look {
 	struct bawn_findings masks; /* secrets to be masked or blocked, in temp */
 	size_t until;               /* what will be settled */
 	bool flush, last;
+	bool unseen; /* there may be more secrets than were found */
 	/* of the feed */
 	struct bawn_arena *a;
 	struct bawn_buf *out;
@@ -58,6 +60,11 @@ struct bawn_stream *bawn_stream_free(struct bawn_stream *s)
 	free(s->buf);
 	free(s);
 	return NULL;
+}
+
+void bawn_stream_set_budget(struct bawn_stream *s, uint64_t units)
+{
+	s->budget = units;
 }
 
 static int no_memory(struct bawn_error *err)
@@ -142,8 +149,15 @@ static bool is_secret(const struct bawn_finding *f)
 	return !strcmp(f->category, "secret");
 }
 
+static bool is_budget(const struct bawn_finding *f)
+{
+	return !strcmp(f->category, "budget");
+}
+
 static enum bawn_leak_action action_for(const struct bawn_stream *s, const struct bawn_finding *f)
 {
+	if (is_budget(f))
+		return s->o.leaks_by_policy ? bawn_leak_action_unseen(s->policy) : s->o.leaks;
 	if (!is_secret(f))
 		return BAWN_LEAK_WARN;
 	return s->o.leaks_by_policy ? bawn_leak_action(s->policy, f) : s->o.leaks;
@@ -194,7 +208,7 @@ static int report(struct look *k, const struct bawn_finding *f)
 {
 	struct bawn_stream *s = k->s;
 
-	if (k->ret->n < FOUND_MAX && strcmp(f->category, "budget") != 0)
+	if (k->ret->n < FOUND_MAX && !is_budget(f))
 		return keep(k, f);
 	if (s->too_much)
 		return 0;
@@ -212,27 +226,48 @@ static int by_start(const void *a, const void *b)
 	return (x->end < y->end) - (x->end > y->end);
 }
 
+static int add_mask(struct look *k, const struct bawn_finding *f)
+{
+	struct bawn_finding *m;
+
+	if (action_for(k->s, f) == BAWN_LEAK_WARN)
+		return 0;
+	m = bawn_grow(k->temp, &k->masks.v, &k->masks.n, &k->masks.cap);
+	if (!m)
+		return -ENOMEM;
+	*m = *f;
+	return 0;
+}
+
+/* All that is about to pass stands for the secrets that were not looked for. */
+static int mask_unseen(struct look *k)
+{
+	const struct bawn_stream *s = k->s;
+	struct bawn_finding all = {
+		.rule = "scan.budget",
+		.category = "budget",
+		.start = s->base + s->settled,
+		.end = s->base + k->until,
+	};
+
+	return k->unseen && all.start < all.end ? add_mask(k, &all) : 0;
+}
+
 /* What is settled is reported; of that, what must not pass as it is goes into k->masks. */
 static int sort_out(struct look *k)
 {
-	const struct bawn_stream *s = k->s;
-	size_t until = s->base + k->until;
+	size_t until = k->s->base + k->until;
 
 	for (size_t i = 0; i < k->found.n; i++) {
 		const struct bawn_finding *f = &k->found.v[i];
-		struct bawn_finding *m;
 
-		if (f->end > until && !k->last && strcmp(f->category, "budget") != 0)
+		if (f->end > until && !k->last && !is_budget(f))
 			continue;
-		if (report(k, f) < 0)
+		if (report(k, f) < 0 || (is_secret(f) && add_mask(k, f) < 0))
 			return -ENOMEM;
-		if (action_for(s, f) == BAWN_LEAK_WARN)
-			continue;
-		m = bawn_grow(k->temp, &k->masks.v, &k->masks.n, &k->masks.cap);
-		if (!m)
-			return -ENOMEM;
-		*m = *f;
 	}
+	if (mask_unseen(k) < 0)
+		return -ENOMEM;
 	if (k->masks.n)
 		qsort(k->masks.v, k->masks.n, sizeof(*k->masks.v), by_start);
 	return 0;
@@ -298,10 +333,17 @@ static void move_on(struct bawn_stream *s, size_t until)
 	s->settled = until - drop;
 }
 
-static int look(struct look *k, struct bawn_error *err)
+/* Secrets come last, and by themselves: however many there are, they hide nothing else. */
+static int find(struct look *k, struct bawn_error *err)
 {
 	struct bawn_stream *s = k->s;
 	struct bawn_subject sub = s->o.like;
+	struct bawn_findings secrets = {0};
+	struct bawn_scan every = {.a = k->temp,
+		.policy = s->policy,
+		.out = &secrets,
+		.budget = s->budget,
+		.most = SIZE_MAX};
 	int r;
 
 	sub.text = s->buf;
@@ -309,9 +351,30 @@ static int look(struct look *k, struct bawn_error *err)
 	sub.base = s->base;
 	sub.fresh = s->settled;
 	sub.last = k->last;
+	sub.detect &= ~(unsigned)BAWN_DETECT_SECRETS;
 	r = bawn_scan_subject(k->temp, s->policy, &sub, &k->found, err);
+	sub.detect = s->o.like.detect & BAWN_DETECT_SECRETS;
+	if (r >= 0)
+		r = bawn_scan_run(&every, &sub, err);
 	if (r >= 0 && s->registered)
-		r = bawn_registered_find(s->registered, &sub, k->temp, &k->found, err);
+		r = bawn_registered_find(s->registered, &sub, k->temp, &secrets, err);
+	for (size_t i = 0; r >= 0 && i < secrets.n; i++) {
+		struct bawn_finding *f =
+			bawn_grow(k->temp, &k->found.v, &k->found.n, &k->found.cap);
+
+		if (!f)
+			return no_memory(err);
+		*f = secrets.v[i];
+	}
+	k->unseen = every.spent;
+	return r;
+}
+
+static int look(struct look *k, struct bawn_error *err)
+{
+	struct bawn_stream *s = k->s;
+	int r = find(k, err);
+
 	if (r < 0)
 		return r;
 	k->until = settle_at(k);

@@ -129,7 +129,6 @@ static int out_of_memory(struct bawn_error *err)
 static int ask_file(
 	struct bawn_vault *v, const struct pack *p, struct unpack *u, struct bawn_error *err)
 {
-	talk_drop(&v->t); /* of the last answer */
 	v->t.blob = malloc(v->file.len + 1);
 	if (!v->t.blob)
 		return out_of_memory(err);

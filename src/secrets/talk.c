@@ -145,6 +145,7 @@ int talk_receive(struct talk *t, int ms)
 
 struct pack talk_pack(struct talk *t)
 {
+	talk_drop(t);
 	explicit_bzero(t->frame->data, t->frame->size);
 	t->frame->len = 0;
 	return (struct pack){t->frame->data, t->frame->size, false};

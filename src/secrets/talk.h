@@ -69,7 +69,8 @@ void talk_drop(struct talk *t);
 int talk_send(struct talk *t, int ms);
 /* Fill them in. -EPIPE: the other side is gone; -EPROTO: it sent nonsense. */
 int talk_receive(struct talk *t, int ms);
-/* Begin a message: `p` writes into the frame; talk_packed() ends it, -E2BIG if it was too much. */
+/* Begin a message, without the blob of the one before: `p` writes into the frame; talk_packed()
+ * ends it, -E2BIG if it was too much. */
 struct pack talk_pack(struct talk *t);
 int talk_packed(struct talk *t, const struct pack *p);
 struct unpack talk_unpack(const struct talk *t);

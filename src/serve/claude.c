@@ -38,16 +38,16 @@ static const struct {
 #define TOOLS (sizeof(tools) / sizeof(tools[0]))
 
 /* Text far beyond any tool's; the payload itself is bounded by the caller. */
-#define VALUES_MAX    65536
-#define MEMBERS_DEPTH 4 /* objects in objects whose names count */
+#define VALUES_MAX 65536
+#define DEPTH_MAX  64
 
 /* Every string in a JSON value, in order, each ended by a newline. No recursion: depth is hostile.
  */
 static int gather(json_t *root, struct bawn_buf *b)
 {
-	json_t *stack[64];
-	void *next[64]; /* the object's iterator */
-	size_t at[64], depth = 0, seen = 0;
+	json_t *stack[DEPTH_MAX];
+	void *next[DEPTH_MAX]; /* the object's iterator */
+	size_t at[DEPTH_MAX], depth = 0, seen = 0;
 
 	stack[0] = root;
 	at[0] = 0;
@@ -69,7 +69,7 @@ static int gather(json_t *root, struct bawn_buf *b)
 			next[depth] = it ? json_object_iter_next(v, it) : NULL;
 		}
 		if (child) {
-			if (++depth == sizeof(stack) / sizeof(stack[0]))
+			if (++depth == DEPTH_MAX)
 				return -E2BIG;
 			stack[depth] = child;
 			at[depth] = 0;
@@ -162,15 +162,22 @@ static int add_command(struct bawn_tool_call *c, const char *command, struct baw
 	return 0;
 }
 
-/* An address that is fetched, as the command that would fetch it: there are rules for that. */
-static int add_url(struct bawn_arena *a, struct bawn_tool_call *c, struct bawn_error *err)
+/* An address that is fetched goes into the command that would fetch it: there are rules for that.
+ */
+static void put_url(struct bawn_buf *fetch, const char *url)
 {
-	_cleanup_buf_ struct bawn_buf b = {0};
+	bawn_buf_puts(fetch, fetch->len ? " " : "curl ");
+	bawn_buf_quote(fetch, url);
+}
+
+static int add_fetch(struct bawn_arena *a, struct bawn_tool_call *c, const struct bawn_buf *fetch,
+	struct bawn_error *err)
+{
 	const char *command;
 
-	bawn_buf_puts(&b, "curl ");
-	bawn_buf_quote(&b, c->use.url);
-	command = b.failed ? NULL : bawn_arena_strndup(a, b.data, b.len);
+	if (!fetch->len && !fetch->failed)
+		return 0;
+	command = fetch->failed ? NULL : bawn_arena_strndup(a, fetch->data, fetch->len);
 	if (!command)
 		return bawn_fail(err, BAWN_ERR_CALL, -ENOMEM, "out of memory");
 	return add_command(c, command, err);
@@ -234,9 +241,25 @@ static const char *line_of(struct bawn_arena *a, const json_t *list)
 	return b.failed || !b.len ? NULL : bawn_arena_strndup(a, b.data, b.len);
 }
 
+static bool cut_short_word(const json_t *v)
+{
+	const char *s = json_string_value(v);
+
+	return s && strlen(s) != json_string_length(v);
+}
+
+/* A string, or one of a list, with a NUL in it: how much of it is run nobody can tell. */
+static bool cut_short(const json_t *v)
+{
+	for (size_t i = 0; i < json_array_size(v); i++)
+		if (cut_short_word(json_array_get(v, i)))
+			return true;
+	return cut_short_word(v);
+}
+
 /* One member of a tool that nobody knows, by its name and by what it looks like. */
-static int add_member(struct bawn_arena *a, struct bawn_tool_call *c, const char *key, json_t *v,
-	struct bawn_error *err)
+static int add_member(struct bawn_arena *a, struct bawn_tool_call *c, struct bawn_buf *fetch,
+	const char *key, json_t *v, struct bawn_error *err)
 {
 	static const char *const commands[] = {"command", "commands", "cmd", "script", "shell",
 		"argv", "command_line", "commandline", "bash", NULL};
@@ -246,7 +269,11 @@ static int add_member(struct bawn_arena *a, struct bawn_tool_call *c, const char
 	struct bawn_subject code = {
 		.kind = BAWN_KIND_CODE, .detect = BAWN_DETECT_CODE, .name = c->use.tool};
 
-	if (!text || (json_is_string(v) && strlen(text) != json_string_length(v)))
+	if (!named(key, commands) && !named(key, urls) && !named(key, sources))
+		return 0;
+	if (cut_short(v))
+		return bad(err, "a command, a program or an address in it holds a NUL");
+	if (!text)
 		return 0;
 	text = bawn_arena_strdup(a, text);
 	if (!text)
@@ -254,36 +281,34 @@ static int add_member(struct bawn_arena *a, struct bawn_tool_call *c, const char
 	/* not as use.command: nobody knows where it would run, so it cannot be rewritten */
 	if (named(key, commands))
 		return add_command(c, text, err);
-	if (named(key, urls) && !c->use.url) {
-		c->use.url = text;
-		return add_url(a, c, err);
-	}
-	if (!named(key, sources))
+	if (named(key, urls)) {
+		if (!c->use.url)
+			c->use.url = text;
+		put_url(fetch, text);
 		return 0;
+	}
 	code.lang = bawn_lang_guess(NULL, text, strlen(text));
 	return code.lang != BAWN_LANG_AUTO ? add_text(a, c, code, v, err) : 0;
 }
 
-/* The members of an object, and of the objects in it: {"params": {"command": …}}. */
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as MEMBERS_DEPTH */
-static int add_members(struct bawn_arena *a, struct bawn_tool_call *c, json_t *o, unsigned depth,
-	struct bawn_error *err)
+/* The members of an object and of whatever is in it: {"params": [{"command": …}]}. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as gather() goes, which went first */
+static int add_members(struct bawn_arena *a, struct bawn_tool_call *c, struct bawn_buf *fetch,
+	json_t *v, struct bawn_error *err)
 {
+	int r = json_is_object(v) ? add_paths(a, v, c, err) : 0;
 	const char *key;
-	json_t *v;
-	int r = add_paths(a, o, c, err);
+	json_t *x;
 
-	json_object_foreach(o, key, v)
+	json_object_foreach(v, key, x)
 	{
-		if (r < 0)
-			break;
-		r = add_member(a, c, key, v, err);
-		if (r >= 0 && json_is_object(v) && depth < MEMBERS_DEPTH)
-			r = add_members(a, c, v, depth + 1, err);
-		for (size_t i = 0; r >= 0 && depth < MEMBERS_DEPTH && i < json_array_size(v); i++)
-			if (json_is_object(json_array_get(v, i)))
-				r = add_members(a, c, json_array_get(v, i), depth + 1, err);
+		if (r >= 0)
+			r = add_member(a, c, fetch, key, x, err);
+		if (r >= 0)
+			r = add_members(a, c, fetch, x, err);
 	}
+	for (size_t i = 0; r >= 0 && i < json_array_size(v); i++)
+		r = add_members(a, c, fetch, json_array_get(v, i), err);
 	return r;
 }
 
@@ -292,15 +317,19 @@ static int before_unknown(
 {
 	struct bawn_subject all = {
 		.kind = BAWN_KIND_TEXT, .detect = BAWN_DETECT_SECRETS, .name = c->use.tool};
+	_cleanup_buf_ struct bawn_buf fetch = {0};
 	int r = add_text(a, c, all, input, err);
 
-	return r < 0 ? r : add_members(a, c, input, 0, err);
+	if (r >= 0)
+		r = add_members(a, c, &fetch, input, err);
+	return r < 0 ? r : add_fetch(a, c, &fetch, err);
 }
 
 static int before(
 	struct bawn_arena *a, json_t *input, struct bawn_tool_call *c, struct bawn_error *err)
 {
 	const char *cell = member(a, input, "cell_type");
+	_cleanup_buf_ struct bawn_buf fetch = {0};
 	enum bawn_lang lang = BAWN_LANG_AUTO;
 	size_t i = 0;
 	int r = 0;
@@ -320,8 +349,10 @@ static int before(
 	}
 	if (tools[i].url && !c->use.url)
 		return bad(err, "the tool 'WebFetch' has no 'url'");
-	if (r >= 0 && c->use.url)
-		r = add_url(a, c, err);
+	if (c->use.url)
+		put_url(&fetch, c->use.url);
+	if (r >= 0)
+		r = add_fetch(a, c, &fetch, err);
 	/* the name of a notebook does not tell its language, which mostly is this one */
 	if (tools[i].path && !strcmp(tools[i].path, "notebook_path") &&
 		(!cell || strcmp(cell, "markdown") != 0))

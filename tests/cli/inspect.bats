@@ -66,6 +66,36 @@ token="sk_li""ve_9fK2mQ7xVb3LtR8wZc5YhN4p"
 	cmp file copy
 }
 
+@test "--redact does not read what it writes" {
+	seq 1 100 >file
+	cp file before
+	for f in file -; do
+		run --separate-stderr -2 bash -c '"$BAWN" inspect --redact "$1" <file 2>&1 >>file' x "$f"
+		[[ $output == "bawn: "*"'$f' is the file that the output goes to"* ]]
+		cmp file before
+	done
+}
+
+@test "standard output full: status 2 and one line, whatever is printed" {
+	printf 'x %s\n' "$token" >file
+	for o in '' --json --sarif --redact; do
+		run --separate-stderr -2 sh -c "\"\$0\" inspect $o file >/dev/full" "$BAWN"
+		[[ $stderr == *"bawn: writing to standard output: No space left on device" ]]
+		[ "$(grep -c 'writing to' <<<"$stderr")" -eq 1 ]
+	done
+}
+
+@test "a file that grows while it is read is read as it was" {
+	seq 1 100000 >file
+	cp file before
+	bawn inspect --redact file | tee -a file >copy
+	cmp before copy
+	[ "$(stat -c %s file)" -eq $((2 * $(stat -c %s before))) ]
+	# from where standard input stands
+	{ head -c 10 >/dev/null; bawn inspect --redact -; } <before >copy
+	[ -s copy ]
+}
+
 @test "trees: all files, not those of git, links not followed, unreadable ones named" {
 	mkdir -p tree/a tree/.git
 	printf '%s\n' "$token" >tree/.git/config

@@ -487,7 +487,7 @@ static bool unwrap_call(bool script, const struct code_val **callee,
 }
 
 /* p.write_text(x): the path is what a rule has to see first. */
-static void say(struct code_walk *w, const struct code_known *k, const char *name, bool new,
+static void say(struct code_walk *w, const char *verb, const char *name,
 	const struct code_val *receiver, const struct code_val *args, size_t n,
 	const struct code_val *at)
 {
@@ -508,7 +508,7 @@ static void say(struct code_walk *w, const struct code_known *k, const char *nam
 		code_event(w, "call", name, with, m + 1, at);
 		return;
 	}
-	code_event(w, verb_of(k, new), name, args, n, at);
+	code_event(w, verb, name, args, n, at);
 }
 
 struct code_val code_call(struct code_walk *w, const struct code_val *callee,
@@ -526,7 +526,7 @@ struct code_val code_call(struct code_walk *w, const struct code_val *callee,
 		at.end = args[n - 1].end > at.end ? args[n - 1].end : at.end;
 	if (callee->kind == CODE_FUNC || ((callee->flags & CODE_V_FUNC) && (!f || !*callee->name)))
 		name = "(func)";
-	say(w, k, name, new, receiver, args, n, &at);
+	say(w, verb_of(k, new), name, receiver, args, n, &at);
 	call_back(w, k, receiver, args, n);
 	if (f) {
 		v = own(w, f, &at, args, n);

@@ -8,6 +8,8 @@
 
 #include "inspect/inject/inject.h"
 
+#define REACH 4096u /* of a quotation: text without full stops is one sentence, however long */
+
 /* The mark that a sentence stands in, and what is before it. */
 char inject_quote(const struct inject_text *t, const struct inject_sentence *s, char *before)
 {
@@ -77,9 +79,10 @@ bool inject_sampled(const struct inject_text *t, const struct inject_sentence *s
 bool inject_cited(const struct inject_text *t, const struct inject_sentence *s, size_t at)
 {
 	size_t mark = 0, code = 0; /* behind the one that is open */
+	size_t from = at > s->start + REACH ? at - REACH : s->start;
 	const char *p = t->text;
 
-	for (size_t i = s->start; i < at && i < s->end; i++) {
+	for (size_t i = from; i < at && i < s->end; i++) {
 		if (p[i] == '"')
 			mark = mark ? 0 : i + 1;
 		else if (p[i] == '`')

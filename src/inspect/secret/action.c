@@ -63,3 +63,16 @@ enum bawn_leak_action bawn_leak_action(const struct bawn_policy *p, const struct
 		return best;
 	return p ? p->sec_action : BAWN_LEAK_REDACT;
 }
+
+enum bawn_leak_action bawn_leak_action_unseen(const struct bawn_policy *p)
+{
+	enum bawn_leak_action most = p ? p->sec_action : BAWN_LEAK_REDACT;
+
+	for (size_t i = 0; p && i < p->named.n; i++) {
+		const struct bawn_pair *x = &p->named.v[i];
+
+		if (!strncmp(x->key, ACTIONS, sizeof(ACTIONS) - 1) && action_of(x->value) > most)
+			most = action_of(x->value);
+	}
+	return most;
+}

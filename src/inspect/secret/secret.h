@@ -26,6 +26,8 @@ size_t bawn_secret_patterns(void);
 
 /* What the policy wants done about a finding (its rule, else the default of all). */
 enum bawn_leak_action bawn_leak_action(const struct bawn_policy *p, const struct bawn_finding *f);
+/* About a place that may hold any secret, since it was not looked at to its end. */
+enum bawn_leak_action bawn_leak_action_unseen(const struct bawn_policy *p);
 
 /*
  * Registered secrets: values the caller knows. Found as they are and also in base64 (any alignment

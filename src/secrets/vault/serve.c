@@ -317,19 +317,20 @@ static int do_hold(struct vault *v, struct unpack *u)
 static const struct {
 	int (*act)(struct vault *, struct unpack *);
 	bool open;
+	bool blob; /* may come with the question */
 } acts[] = {
-	[TALK_CREATE] = {do_create, false},
-	[TALK_OPEN] = {do_open, false},
-	[TALK_HELD] = {do_held, false},
-	[TALK_LIST] = {do_list, true},
-	[TALK_GET] = {do_get, true},
-	[TALK_PUT] = {do_put, true},
-	[TALK_REMOVE] = {do_remove, true},
-	[TALK_RENAME] = {do_rename, true},
-	[TALK_REKEY] = {do_rekey, true},
-	[TALK_SEAL] = {do_seal, true},
-	[TALK_HOLD] = {do_hold, true},
-	[TALK_DROP] = {do_drop, false},
+	[TALK_CREATE] = {do_create, false, false},
+	[TALK_OPEN] = {do_open, false, true},
+	[TALK_HELD] = {do_held, false, true},
+	[TALK_LIST] = {do_list, true, false},
+	[TALK_GET] = {do_get, true, false},
+	[TALK_PUT] = {do_put, true, false},
+	[TALK_REMOVE] = {do_remove, true, false},
+	[TALK_RENAME] = {do_rename, true, false},
+	[TALK_REKEY] = {do_rekey, true, false},
+	[TALK_SEAL] = {do_seal, true, false},
+	[TALK_HOLD] = {do_hold, true, false},
+	[TALK_DROP] = {do_drop, false, true},
 };
 
 static int serve_one(struct vault *v)
@@ -343,7 +344,7 @@ static int serve_one(struct vault *v)
 	u = talk_unpack(&v->t);
 	what = unpack_u32(&u);
 	if (u.failed || !what || what >= sizeof(acts) / sizeof(acts[0]) ||
-		acts[what].open != v->open)
+		acts[what].open != v->open || (v->t.blob && !acts[what].blob))
 		return -EPROTO;
 	r = acts[what].act(v, &u);
 	return r;

@@ -118,8 +118,8 @@ TEST(placeholders_are_no_values)
 		"postgres://user:password@db.prod.internal/x",
 		"Authorization: Bearer <token123456789012345>",
 		"Authorization: Bearer " JWT_HEAD ".<payload>.<signature>",
-		"token = \"pk_"
-		"live_4eC39HqLyjWDarjtT1zdp7dc\"",
+		("token = \"pk_"
+		 "live_4eC39HqLyjWDarjtT1zdp7dc\""),
 		"api_key = os.environ[\"OPENAI_API_KEY_2\"]",
 		"password = getpass.getpass(\"P4ssword: \")",
 		"token: 6f1ed002-ab55-4585-9014-ebf095152234",

@@ -145,6 +145,50 @@ TEST(around_the_end_of_a_window)
 	}
 }
 
+/* More in one window than are reported: what is not reported is masked all the same. */
+TEST(however_many_there_are)
+{
+	struct bawn_buf text = {0};
+	struct result r = {.a = bawn_arena_new()};
+	struct bawn_stream *s = open_stream(BAWN_LEAK_REDACT);
+
+	for (int i = 0; i < 20000; i++)
+		bawn_buf_puts(&text, TOKEN "\n");
+	ASSERT_TRUE(!text.failed);
+	ASSERT_EQ(feed(s, &r, text.data, text.len, false, true), 0);
+	ASSERT_TRUE(!memmem(r.out.data, r.out.len, TOKEN, 12));
+	ASSERT_TRUE(r.found.n > 4096);
+	ASSERT_STREQ(r.found.v[r.found.n - 1].rule, "scan.budget");
+	bawn_buf_done(&text);
+	done(s, &r);
+}
+
+/* Out of budget before all of it was looked at: nothing of it passes as it is. */
+TEST(what_was_not_looked_for_does_not_pass)
+{
+	static const enum bawn_leak_action leaks[] = {
+		BAWN_LEAK_REDACT, BAWN_LEAK_BLOCK, BAWN_LEAK_WARN};
+
+	for (size_t i = 0; i < 3; i++) {
+		size_t len;
+		char *text = text_with(3000, 3000, &len);
+		struct result r = {.a = bawn_arena_new()};
+		struct bawn_stream *s = open_stream(leaks[i]);
+
+		bawn_stream_set_budget(s, len + 100);
+		ASSERT_EQ(feed(s, &r, text, len, false, true),
+			leaks[i] == BAWN_LEAK_BLOCK ? -EACCES : 0);
+		ASSERT_EQ(r.found.n, 1);
+		ASSERT_STREQ(r.found.v[0].rule, "scan.budget");
+		if (leaks[i] == BAWN_LEAK_REDACT)
+			ASSERT_STREQ(r.out.data, "[redacted:scan.budget]");
+		else
+			ASSERT_EQ(r.out.len, leaks[i] == BAWN_LEAK_BLOCK ? 0 : len);
+		done(s, &r);
+		free(text);
+	}
+}
+
 TEST(warn_passes_everything)
 {
 	size_t len;
