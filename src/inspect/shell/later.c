@@ -69,11 +69,16 @@ static void package_scripts(struct sh *s, struct sh_inners *in, const char *text
 {
 	const char *p = strstr(text, "\"scripts\"");
 
-	for (p = p ? strchr(p, '{') : NULL; p && in->n < SH_INNER_MAX / 2;) {
+	p = p ? strchr(p, '{') : NULL;
+	if (!p)
+		return;
+	while (in->n < SH_INNER_MAX / 2) {
 		const char *colon = strpbrk(p, ":}");
 
-		p = colon && *colon == ':' ? colon + 1 + strspn(colon + 1, " \t\n") : NULL;
-		if (!p || *p != '"')
+		if (!colon || *colon != ':')
+			break;
+		p = colon + 1 + strspn(colon + 1, " \t\n");
+		if (*p != '"')
 			break;
 		(void)sh_add_string(s, in, p);
 		for (p++; *p && *p != '"'; p++)
