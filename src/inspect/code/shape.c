@@ -102,6 +102,32 @@ static void line(const char *s, size_t n, struct counts *c)
 	}
 }
 
+/* Python reads a comment in the first two lines for the encoding of the rest. Where ASCII may stand
+ * for something else, what is seen here is not what runs. */
+static bool coded(const char *p, const char *end)
+{
+	static const char *const odd[] = {"utf7", "utf-7", "utf_7", "u7", "unicode_escape",
+		"unicode-escape", "raw_unicode_escape", "raw-unicode-escape", "punycode", "idna",
+		"iso2022", "iso-2022", "iso_2022", "hz", "utf-16", "utf_16", "utf16", "utf-32",
+		"utf_32", "utf32", "cp037", "cp500", "cp1140"};
+
+	for (unsigned k = 0; k < 2 && p < end; k++) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p)), *stop = nl ? nl : end;
+		const char *at = memmem(p, (size_t)(stop - p), "coding", 6);
+
+		at = at && memchr(p, '#', (size_t)(at - p)) ? at + 6 : stop;
+		if (at < stop && (*at == ':' || *at == '='))
+			for (at++; at < stop && (*at == ' ' || *at == '\t');)
+				at++;
+		for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+			if ((size_t)(stop - at) >= strlen(odd[i]) &&
+				!strncasecmp(at, odd[i], strlen(odd[i])))
+				return true;
+		p = stop + 1;
+	}
+	return false;
+}
+
 void code_shape(struct code_walk *w)
 {
 	struct counts c = {.script = w->front == &code_javascript};
@@ -118,6 +144,8 @@ void code_shape(struct code_walk *w)
 		line(p, n, &c);
 		p += n + 1;
 	}
+	if (w->front == &code_python && coded(w->text, end))
+		code_fact(w, "odd-coding");
 	if (c.pushed)
 		code_fact(w, "pushed-code");
 	if (c.bidi)
