@@ -333,15 +333,14 @@ static void move_on(struct bawn_stream *s, size_t until)
 	s->settled = until - drop;
 }
 
-/* Secrets come last, and by themselves: however many there are, they hide nothing else. */
+/* Secrets come last, and as many as there are: they hide nothing else. */
 static int find(struct look *k, struct bawn_error *err)
 {
 	struct bawn_stream *s = k->s;
 	struct bawn_subject sub = s->o.like;
-	struct bawn_findings secrets = {0};
 	struct bawn_scan every = {.a = k->temp,
 		.policy = s->policy,
-		.out = &secrets,
+		.out = &k->found,
 		.budget = s->budget,
 		.most = SIZE_MAX};
 	int r;
@@ -357,15 +356,7 @@ static int find(struct look *k, struct bawn_error *err)
 	if (r >= 0)
 		r = bawn_scan_run(&every, &sub, err);
 	if (r >= 0 && s->registered)
-		r = bawn_registered_find(s->registered, &sub, k->temp, &secrets, err);
-	for (size_t i = 0; r >= 0 && i < secrets.n; i++) {
-		struct bawn_finding *f =
-			bawn_grow(k->temp, &k->found.v, &k->found.n, &k->found.cap);
-
-		if (!f)
-			return no_memory(err);
-		*f = secrets.v[i];
-	}
+		r = bawn_registered_find(s->registered, &sub, k->temp, &k->found, err);
 	k->unseen = every.spent;
 	return r;
 }

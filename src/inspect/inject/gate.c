@@ -6,6 +6,7 @@
  */
 #include "inspect/inject/classes.h"
 #include "inspect/inject/gate-weights.h"
+#include "inspect/inject/lanes.h"
 
 /* Three of these in one sentence that has an action, too. */
 #define WEIGHTY                                                                             \
@@ -147,9 +148,7 @@ bool inject_outright(const struct inject_sentence *s)
 #define GATE_LONG    12 /* words */
 _Static_assert(GATE_INPUTS == GATE_LONGER + 1, "the gate was trained for other inputs");
 
-/* The hidden layer is one register. */
-typedef int8_t weights __attribute__((vector_size(GATE_HIDDEN)));
-typedef int16_t sums __attribute__((vector_size(2 * GATE_HIDDEN)));
+_Static_assert(GATE_HIDDEN == LANES, "the hidden layer is one register");
 
 struct sum {
 	sums hidden;

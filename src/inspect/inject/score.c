@@ -6,6 +6,7 @@
  * weights had not seen, at the false-positive budget and at a tenth of it.
  */
 #include "inspect/inject/classes.h"
+#include "inspect/inject/lanes.h"
 #include "inspect/inject/marks.h"
 #include "inspect/inject/weights.h"
 
@@ -21,10 +22,6 @@ _Static_assert(
 	sizeof(hidden) == (size_t)FEATURE_DEEP * HIDDEN && sizeof(direct) == (size_t)FEATURE_COUNT,
 	"the weights are of other features: train again");
 
-/* As many weights as fit a register, and their sums. */
-#define LANES 8u
-typedef int8_t weights __attribute__((vector_size(LANES)));
-typedef int16_t sums __attribute__((vector_size(2 * LANES)));
 _Static_assert(HIDDEN % LANES == 0, "the hidden layer is summed by registers");
 
 /* Adds the weights of up to 255 features, as many as fit sums of this size. */

@@ -204,7 +204,7 @@ int sh_arithmetic(struct sh *s, struct sh_reader *r, const char *t, size_t n)
 	struct sh_reader *c;
 	int rc;
 
-	if (!memmem(t, n, "$(", 2) && !memchr(t, '`', n))
+	if (!sh_substitutes(t, n))
 		return 0;
 	rc = sh_push(s, SH_MODE_TEXT, t, n, &c);
 	if (rc == SH_STEP_CHILD)

@@ -74,16 +74,24 @@ static int declare(struct sh *s, const struct sh_command *c)
 	return 0;
 }
 
-/* IFS=: read -a: the line as the items of an array. */
-static struct sh_data items(struct sh *s, const struct sh_command *c, struct sh_data v)
+/* What parts the fields of a line that read reads. */
+static const char *between_fields(const struct sh_command *c)
 {
 	const char *apart = " \t";
-	char *t = bawn_arena_strdup(s->a, v.text);
 
 	for (size_t i = 0; i < c->assigns.n; i++) {
 		if (!strncmp(c->assigns.v[i].text, "IFS=", 4))
 			apart = c->assigns.v[i].text + 4;
 	}
+	return apart;
+}
+
+/* IFS=: read -a: the line as the items of an array. */
+static struct sh_data items(struct sh *s, const struct sh_command *c, struct sh_data v)
+{
+	const char *apart = between_fields(c);
+	char *t = bawn_arena_strdup(s->a, v.text);
+
 	for (char *p = t; p && *p; p++) {
 		if (strchr(apart, *p))
 			*p = MARK_ITEM;
@@ -96,14 +104,10 @@ static struct sh_data items(struct sh *s, const struct sh_command *c, struct sh_
 static struct sh_data field(
 	struct sh *s, const struct sh_command *c, struct sh_data *left, bool last)
 {
-	const char *apart = " \t";
+	const char *apart = between_fields(c);
 	struct sh_data v = *left;
 	size_t n, skip;
 
-	for (size_t i = 0; i < c->assigns.n; i++) {
-		if (!strncmp(c->assigns.v[i].text, "IFS=", 4))
-			apart = c->assigns.v[i].text + 4;
-	}
 	n = *apart ? strcspn(v.text, apart) : v.len;
 	if (last || !v.known)
 		return v;

@@ -257,10 +257,7 @@ static int make_line(struct sh *s, struct sh_command *c)
 /* <&3: what exec 3< FILE or exec 3<<< TEXT opened before. */
 static const struct sh_file *opened(struct sh *s, const struct sh_redir *d)
 {
-	const char *path =
-		d->kind == SH_DUP && !d->fd ? bawn_arena_printf(s->a, "/dev/fd/%s", d->path) : NULL;
-
-	return path ? sh_file_get(s, path, false) : NULL;
+	return d->kind == SH_DUP && !d->fd ? sh_descriptor(s, d->path, false) : NULL;
 }
 
 /* What redirections feed it. */
@@ -365,7 +362,7 @@ static int open_for_all(struct sh *s, struct sh_reader *r, const struct sh_comma
 			r->how |= SH_STDIN;
 			continue;
 		}
-		f = sh_file_get(s, bawn_arena_printf(s->a, "/dev/fd/%d", d->fd), true);
+		f = sh_descriptor(s, bawn_arena_printf(s->a, "%d", d->fd), true);
 		if (!f)
 			return sh_no_memory(s);
 		f->data = c->in;

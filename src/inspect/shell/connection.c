@@ -11,8 +11,7 @@
  */
 static const char *connection(struct sh *s, const struct sh_redir *d)
 {
-	const char *fd = d->kind == SH_DUP ? bawn_arena_printf(s->a, "/dev/fd/%s", d->path) : NULL;
-	const struct sh_file *f = fd ? sh_file_get(s, fd, false) : NULL;
+	const struct sh_file *f = d->kind == SH_DUP ? sh_descriptor(s, d->path, false) : NULL;
 
 	if (f)
 		return f->peer;
@@ -27,7 +26,7 @@ static bool opens_for_later(struct sh *s, const struct sh_command *c, const stru
 
 	if (c->args.n != 1 || strcmp(c->args.v[0].text, "exec") != 0 || d->fd <= 2)
 		return false;
-	f = sh_file_get(s, bawn_arena_printf(s->a, "/dev/fd/%d", d->fd), true);
+	f = sh_descriptor(s, bawn_arena_printf(s->a, "%d", d->fd), true);
 	if (f)
 		f->peer = d->path;
 	return f;

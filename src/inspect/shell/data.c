@@ -246,6 +246,13 @@ struct sh_file *sh_file_get(struct sh *s, const char *path, bool make)
 	return f;
 }
 
+struct sh_file *sh_descriptor(struct sh *s, const char *number, bool make)
+{
+	const char *path = number ? bawn_arena_printf(s->a, "/dev/fd/%s", number) : NULL;
+
+	return path ? sh_file_get(s, path, make) : NULL;
+}
+
 static struct sh_func *find_func(struct sh *s, const char *name)
 {
 	for (struct sh_func *f = s->funcs[hash(name, strlen(name))]; f; f = f->next) {

@@ -382,7 +382,7 @@ static struct sh_data changed(struct sh *s, struct sh_data v, const char *ops, s
 /* ${a[$(cmd)]} */
 static bool runs_index(const char *ops, size_t n)
 {
-	return n && ops[0] == '[' && (memmem(ops, n, "$(", 2) || memchr(ops, '`', n));
+	return n && ops[0] == '[' && sh_substitutes(ops, n);
 }
 
 /* ${IFS:0:1}, ${IFS%??} where nobody set it: some blank. */
@@ -484,7 +484,7 @@ static const char *with_values(struct sh *s, const char *t, size_t n)
 			;
 		v = k > i ? sh_var_get(s, t + i, k - i) : NULL;
 		if (v && v->value.len && v->value.len < WORD_MAX && strlen(sum) < WORD_MAX &&
-			(strstr(v->value.text, "$(") || strchr(v->value.text, '`')))
+			sh_substitutes(v->value.text, v->value.len))
 			sum = bawn_arena_printf(s->a, "%s %s", sum, v->value.text);
 	}
 	return sum;

@@ -126,6 +126,8 @@ size_t sh_skip_paren(const char *t, size_t n, size_t i); /* i behind "(": index 
 size_t sh_skip_brace(const char *t, size_t n, size_t i); /* i behind "${" */
 size_t sh_skip_backtick(const char *t, size_t n, size_t i);
 bool sh_name_char(char c, bool first);
+/* Whether $( ) or ` ` stands in it. */
+bool sh_substitutes(const char *t, size_t n);
 
 /* read.c */
 int sh_push(struct sh *s, enum sh_mode mode, const char *t, size_t n, struct sh_reader **ret);

@@ -207,6 +207,8 @@ int sh_var_local(struct sh *s, const char *name, size_t n, struct sh_data v);
 /* A scope ends: variables are what they were when `mark` was s->undo_n. */
 void sh_undo(struct sh *s, size_t mark, bool locals);
 struct sh_file *sh_file_get(struct sh *s, const char *path, bool make);
+/* What exec opened under a number. */
+struct sh_file *sh_descriptor(struct sh *s, const char *number, bool make);
 struct sh_func *sh_func_get(struct sh *s, const char *name);
 void sh_func_unset(struct sh *s, const char *name);
 int sh_func_set(struct sh *s, const char *name, const char *body, size_t n, bool alias);

@@ -21,6 +21,11 @@ static void push(struct open *o, char c)
 	o->stack[o->n++] = c;
 }
 
+bool sh_substitutes(const char *t, size_t n)
+{
+	return memmem(t, n, "$(", 2) || memchr(t, '`', n);
+}
+
 bool sh_name_char(char c, bool first)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "inspect/shell/shell.h"
+#include "inspect/shell/model.h"
 
 #define NAMES      (SH_TREE | SH_SOME)
 #define SEALED_MAX 256 /* words that are remembered; each deletion is compared with them */
@@ -56,25 +56,16 @@ static bool seeks_papers(const struct sh_command *c)
 	return false;
 }
 
-static bool option(const struct sh_command *c, const char *list)
-{
-	for (size_t i = 1; i < c->args.n; i++) {
-		if (sh_is(c->args.v[i].text, list))
-			return true;
-	}
-	return false;
-}
-
 bool sh_lists_names(const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
 
 	if (sh_is(p, "|find|gfind|ls|inotifywait|fswatch|fd|fdfind|locate|plocate|mlocate|"))
 		return true;
-	return (!strcmp(p, "rg") && option(c, "|--files|")) ||
-	       (!strcmp(p, "du") && option(c, "|-a|--all|")) ||
-	       (!strcmp(p, "tree") && option(c, "|-f|-fi|-if|-fia|-afi|-fai|")) ||
-	       (!strcmp(p, "git") && option(c, "|ls-files|"));
+	return (!strcmp(p, "rg") && sh_has(c, "|--files|")) ||
+	       (!strcmp(p, "du") && sh_has(c, "|-a|--all|")) ||
+	       (!strcmp(p, "tree") && sh_has(c, "|-f|-fi|-if|-fia|-afi|-fai|")) ||
+	       (!strcmp(p, "git") && sh_has(c, "|ls-files|"));
 }
 
 /* Word i is what names must look like, and no place. */
@@ -103,9 +94,9 @@ static bool narrows(const struct sh_command *c, enum sh_place p, bool find)
 	if (find)
 		return sh_narrowed(c, p != SH_ROOT_DIR);
 	if (sh_is(prog, "|fd|fdfind|"))
-		return option(c, "|-e|--extension|-S|--size|--changed-within|--changed-before|") ||
-		       !option(c, "|.||.*|*|");
-	return sh_is(prog, "|rg|tree|") && option(c, "|-g|--glob|--iglob|-t|--type|-P|-I|");
+		return sh_has(c, "|-e|--extension|-S|--size|--changed-within|--changed-before|") ||
+		       !sh_has(c, "|.||.*|*|");
+	return sh_is(prog, "|rg|tree|") && sh_has(c, "|-g|--glob|--iglob|-t|--type|-P|-I|");
 }
 
 /* What the names below t are. */
@@ -200,16 +191,16 @@ bool sh_encrypts(const struct sh_command *c)
 {
 	const char *p = c->args.v[0].text;
 
-	if (option(c, "|-d|--decrypt|-decrypt|-verify|-sign|"))
+	if (sh_has(c, "|-d|--decrypt|-decrypt|-verify|-sign|"))
 		return false;
 	if (!strcmp(p, "openssl"))
-		return option(c, "|enc|smime|cms|rsautl|pkeyutl|-encrypt|") ||
+		return sh_has(c, "|enc|smime|cms|rsautl|pkeyutl|-encrypt|") ||
 		       (c->args.n > 1 && sh_is(c->args.v[1].text,
 						 "|aes-256-cbc|aes-128-cbc|aes256|des3|chacha20|"));
 	if (sh_is(p, "|gpg|gpg2|"))
-		return option(c, "|-c|-e|--symmetric|--encrypt|-ac|-ca|-ae|-ea|-r|--recipient|");
+		return sh_has(c, "|-c|-e|--symmetric|--encrypt|-ac|-ca|-ae|-ea|-r|--recipient|");
 	if (!strcmp(p, "zip"))
-		return option(c, "|-e|-P|--encrypt|--password|-em|-me|-re|-er|") ||
+		return sh_has(c, "|-e|-P|--encrypt|--password|-em|-me|-re|-er|") ||
 		       option_starts(c, "-P");
 	if (sh_is(p, "|7z|7za|7zr|rar|"))
 		return option_starts(c, "-p") || option_starts(c, "-hp");
@@ -220,7 +211,7 @@ bool sh_encrypts(const struct sh_command *c)
 static bool replaces(const struct sh_command *c)
 {
 	return sh_is(c->args.v[0].text, "|ccrypt|ccencrypt|") ||
-	       option(c, "|-sdel|-df|-dw|-m|-em|-me|-mP|--move|");
+	       sh_has(c, "|-sdel|-df|-dw|-m|-em|-me|-mP|--move|");
 }
 
 /* How much is lost when every file that the word stands for is locked away. */
