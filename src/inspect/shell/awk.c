@@ -36,11 +36,9 @@ static const char *held(const struct awk *w, const char *name, size_t n)
 /* "…" at *p, with its escapes read. */
 static bool put_string(struct awk *w, struct bawn_buf *b, const char **p)
 {
-	const char *from = *p + 1, *end = from, *t;
+	const char *from = *p + 1, *end = sh_string_end(*p), *t;
 	size_t n = 0;
 
-	while (*end && *end != '"')
-		end += *end == '\\' && end[1] ? 2 : 1;
 	t = sh_decode_escapes(w->s->a, from, (size_t)(end - from), &n);
 	if (!*end || !t)
 		return false;
@@ -130,8 +128,7 @@ static void collect(struct awk *w, const char *code)
 		size_t n = 0;
 
 		if (*p == '"') {
-			for (p++; *p && *p != '"'; p++)
-				p += *p == '\\' && p[1];
+			p = sh_string_end(p);
 			if (!*p)
 				return;
 			continue;

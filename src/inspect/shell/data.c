@@ -246,6 +246,13 @@ struct sh_file *sh_file_get(struct sh *s, const char *path, bool make)
 	return f;
 }
 
+const char *sh_file_text(struct sh *s, const char *path)
+{
+	const struct sh_file *f = sh_file_get(s, path, false);
+
+	return f && f->data.known && f->data.len ? f->data.text : NULL;
+}
+
 struct sh_file *sh_descriptor(struct sh *s, const char *number, bool make)
 {
 	const char *path = number ? bawn_arena_printf(s->a, "/dev/fd/%s", number) : NULL;

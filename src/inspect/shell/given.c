@@ -13,14 +13,11 @@
 /* What a file holds, when that is known; - and /dev/stdin: its input. */
 static const char *content(struct sh *s, const struct sh_command *c, const char *path)
 {
-	const struct sh_file *f;
-
 	if (!path)
 		return NULL;
 	if (sh_is(path, "|-|/dev/stdin|/dev/fd/0|"))
 		return c->in.known && c->in.len ? c->in.text : NULL;
-	f = sh_file_get(s, path, false);
-	return f && f->data.known && f->data.len ? f->data.text : NULL;
+	return sh_file_text(s, path);
 }
 
 /* ProxyCommand CMD, LocalCommand CMD, KnownHostsCommand CMD, Match exec "CMD" */

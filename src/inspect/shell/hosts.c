@@ -52,9 +52,9 @@ static const char *const known[] = {"sh.rustup.rs", "rustup.rs", "get.docker.com
 	"k0s.sh", "rke2.io", "kiro.dev", "ampcode.com", "grafana.com", "elastic.co", "mongodb.org",
 	"postgresql.org", "rclone.org", "install.pi-hole.net", "trunk.io", "get.okteto.com",
 	"depot.dev", "aider.chat", "webi.sh", "webinstall.dev", "laravel.build", "xmake.io",
-	"just.systems", "fresh.deno.dev", "jsr.io", "install.zerotier.com", "get.wasp.sh",
-	"swift.org", "ziglang.org", "internetcomputer.org", "get.symfony.com", "get.modular.com",
-	"plandex.ai", "kitware.com"};
+	"just.systems", "fresh.deno.dev", "install.zerotier.com", "get.wasp.sh", "swift.org",
+	"ziglang.org", "internetcomputer.org", "get.symfony.com", "get.modular.com", "plandex.ai",
+	"kitware.com"};
 
 /* Installers of the makers of a place where anybody can put other things. */
 static const char *const pages[] = {
@@ -64,7 +64,7 @@ static const char *const pages[] = {
 static const char *const shared[] = {"raw.githubusercontent.com", "raw.github.com", "github.com",
 	"githubusercontent.com", "gitlab.com", "deno.land", "packagecloud.io", "pythonhosted.org",
 	"amazonaws.com", "storage.googleapis.com", "yarnpkg.com", "npmjs.org", "jsdelivr.net",
-	"unpkg.com", "esm.sh", "deno.dev", "skypack.dev"};
+	"unpkg.com", "esm.sh", "jsr.io", "deno.dev", "skypack.dev"};
 
 /* Whose files on a forge are installers that everybody uses: how the path begins. */
 static const char *const projects[] = {"nvm-sh/nvm/", "creationix/nvm/", "helm/helm/",

@@ -207,6 +207,8 @@ int sh_var_local(struct sh *s, const char *name, size_t n, struct sh_data v);
 /* A scope ends: variables are what they were when `mark` was s->undo_n. */
 void sh_undo(struct sh *s, size_t mark, bool locals);
 struct sh_file *sh_file_get(struct sh *s, const char *path, bool make);
+/* What it holds, when that is known and something; or NULL. */
+const char *sh_file_text(struct sh *s, const char *path);
 /* What exec opened under a number. */
 struct sh_file *sh_descriptor(struct sh *s, const char *number, bool make);
 struct sh_func *sh_func_get(struct sh *s, const char *name);
@@ -296,6 +298,8 @@ int sh_sed(struct sh *s, struct sh_command *c, struct sh_inners *in);
 void sh_later(struct sh *s, const struct sh_command *c, struct sh_inners *in);
 /* strings.c: the strings that a source text in some language hands to a shell. */
 int sh_code_inner(struct sh *s, const struct sh_command *c, const char *code, struct sh_inners *in);
+/* The end of a string in quotes that starts at p. */
+const char *sh_string_end(const char *p);
 int sh_add_string(struct sh *s, struct sh_inners *in, const char *p); /* the one that starts at p */
 bool sh_is_shell(const char *word);
 /* unwrap.c: where the words begin that ssh hands to the other machine. */

@@ -5,25 +5,16 @@
 
 #include "base/buf.h"
 #include "inspect/scan.h"
-#include "inspect/shell/shell.h"
+#include "inspect/shell/model.h"
 
 #define SAID_MAX ((size_t)4096) /* of the words that a program may print */
-
-static bool has(const struct sh_command *c, const char *list)
-{
-	for (size_t i = 1; i < c->args.n; i++) {
-		if (sh_is(c->args.v[i].text, list))
-			return true;
-	}
-	return false;
-}
 
 /* ps e, ps auxe, ps eww: a letter that says more than -e does. */
 static bool shows_environment(const struct sh_command *c)
 {
 	const char *t = c->args.n > 1 ? c->args.v[1].text : "";
 
-	return has(c, "|-E|e|axe|auxe|eaux|eww|auxeww|axeww|ewwax|") ||
+	return sh_has(c, "|-E|e|axe|auxe|eaux|eww|auxeww|axeww|ewwax|") ||
 	       (t[0] && !t[strspn(t, "auxewf")] && strchr(t, 'e'));
 }
 
@@ -100,7 +91,7 @@ static bool pastes(const struct sh_command *c)
 	const char *p = c->args.v[0].text;
 
 	return sh_is(p, "|pbpaste|wl-paste|") ||
-	       (sh_is(p, "|xclip|xsel|") && has(c, "|-o|-out|--output|-bo|-ob|-op|")) ||
+	       (sh_is(p, "|xclip|xsel|") && sh_has(c, "|-o|-out|--output|-bo|-ob|-op|")) ||
 	       (!strcmp(p, "xsel") && !(c->how & SH_STDIN));
 }
 
@@ -131,12 +122,12 @@ unsigned sh_source(const struct sh_command *c, const char **ret_from)
 	if (pastes(c))
 		return SH_SECRET | SH_CLIP;
 	if (sh_is(p, "|tcpdump|tshark|ngrep|"))
-		return has(c, "|-r|") ? SH_FILE : SH_SECRET;
+		return sh_has(c, "|-r|") ? SH_FILE : SH_SECRET;
 	if (sh_is(p, "|hostname|id|whoami|uname|ifconfig|ip|ps|w|who|last|netstat|ss|lscpu|lsblk|"
 		     "groups|uptime|df|mount|dmesg|arp|"))
 		return SH_HOST;
-	if ((sh_is(p, "|dpkg|rpm|") && has(c, "|-l|-qa|--list|")) || !strcmp(p, "lsmod") ||
-		!strcmp(p, "lsof") || (!strcmp(p, "crontab") && has(c, "|-l|")))
+	if ((sh_is(p, "|dpkg|rpm|") && sh_has(c, "|-l|-qa|--list|")) || !strcmp(p, "lsmod") ||
+		!strcmp(p, "lsof") || (!strcmp(p, "crontab") && sh_has(c, "|-l|")))
 		return SH_HOST;
 	if (asks_database(c)) {
 		*ret_from = "a database";
@@ -195,7 +186,7 @@ bool sh_encodes(const struct sh_command *c)
 	const char *p = c->args.n ? c->args.v[0].text : "";
 
 	return sh_is(p, "|base64|base32|basenc|xxd|hexdump|od|rev|uuencode|") &&
-	       !has(c, "|-d|-D|--decode|-r|");
+	       !sh_has(c, "|-d|-D|--decode|-r|");
 }
 
 /* grep -r 'AKIA…' .: what it prints are keys. */

@@ -13,8 +13,7 @@
 #define STRINGS_MAX 64
 #define GAP_MAX     256 /* between a call and what it is given */
 
-/* The end of a string in quotes that starts at p. */
-static const char *string_end(const char *p)
+const char *sh_string_end(const char *p)
 {
 	char q = *p++;
 
@@ -36,7 +35,7 @@ static const char *next_string(const char *end)
 
 int sh_add_string(struct sh *s, struct sh_inners *in, const char *p)
 {
-	const char *end = string_end(p), *next = *p == '`' ? NULL : next_string(end);
+	const char *end = sh_string_end(p), *next = *p == '`' ? NULL : next_string(end);
 	size_t n = (size_t)(end - p - 1), k = 0;
 	const char *t = *p == '`' ? bawn_arena_strndup(s->a, p + 1, n)
 				  : sh_decode_escapes(s->a, p + 1, n, &k);
@@ -44,7 +43,7 @@ int sh_add_string(struct sh *s, struct sh_inners *in, const char *p)
 	for (unsigned i = 0; t && next && i < STRINGS_MAX; i++) {
 		const char *more;
 
-		end = string_end(next);
+		end = sh_string_end(next);
 		more = sh_decode_escapes(s->a, next + 1, (size_t)(end - next - 1), &k);
 		t = more ? bawn_arena_printf(s->a, "%s%s", t, more) : NULL;
 		next = next_string(end);
@@ -86,7 +85,7 @@ static bool runs_string(const char *code, const char *p)
 /* "cmd" | getline, print | "cmd": pipes of awk. */
 static bool piped_string(const char *code, const char *p)
 {
-	const char *end = string_end(p), *q = p;
+	const char *end = sh_string_end(p), *q = p;
 
 	while (q > code && strchr(" \t(", q[-1]))
 		q--;
@@ -122,7 +121,7 @@ static int add_list(struct sh *s, struct sh_inners *in, const char *p)
 	size_t home = 0;
 
 	while (*p == '"' || *p == '\'' || (home = home_at(p))) {
-		const char *end = home ? p + home - 1 : string_end(p);
+		const char *end = home ? p + home - 1 : sh_string_end(p);
 		struct sh_word *x = bawn_grow(s->a, &w.v, &w.n, &w.cap);
 
 		if (!x)
@@ -192,7 +191,7 @@ static void own_quotes(struct sh *s, const char *prog, const char *code, struct 
 
 static bool holds(const char *p, const char *list)
 {
-	size_t n = (size_t)(string_end(p) - p - 1);
+	size_t n = (size_t)(sh_string_end(p) - p - 1);
 	char word[16];
 
 	if (n >= sizeof(word))
@@ -213,7 +212,7 @@ struct walk {
 /* "sh", "-c", "…" in any list; open(F, "-|", "…") and open(F, "… |") in perl. */
 static bool by_others(const struct walk *w, const char *p)
 {
-	const char *end = string_end(p);
+	const char *end = sh_string_end(p);
 
 	if (w->last && w->last2 && holds(w->last, "|-c|-lc|-ec|-ic|") && holds(w->last2, NULL))
 		return true;
@@ -237,7 +236,7 @@ static int printed(struct walk *w, const char *p)
 		if (*q != '"')
 			continue;
 		rc = sh_add_string(w->s, w->in, q);
-		q = string_end(q);
+		q = sh_string_end(q);
 	}
 	return rc;
 }
@@ -302,7 +301,7 @@ int sh_code_inner(struct sh *s, const struct sh_command *c, const char *code, st
 			return rc;
 		w.last2 = w.last;
 		w.last = p;
-		p = string_end(p);
+		p = sh_string_end(p);
 		if (!*p)
 			break;
 	}

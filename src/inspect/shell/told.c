@@ -15,7 +15,7 @@ static const char *prompt(struct sh *s, const char *text)
 {
 	_cleanup_buf_ struct bawn_buf b = {0};
 
-	if (!strstr(text, "$(") && !strchr(text, '`'))
+	if (!sh_substitutes(text, strlen(text)))
 		return NULL;
 	bawn_buf_puts(&b, ": \"");
 	for (; *text; text++) {
@@ -25,14 +25,6 @@ static const char *prompt(struct sh *s, const char *text)
 	}
 	bawn_buf_puts(&b, "\"");
 	return b.failed ? NULL : bawn_arena_strndup(s->a, b.data, b.len);
-}
-
-/* A file that a shell reads before it does anything else. */
-static const char *read_first(struct sh *s, const char *path)
-{
-	const struct sh_file *f = sh_file_get(s, path, false);
-
-	return f && f->data.known ? f->data.text : NULL;
 }
 
 /* CARGO_TARGET_X_RUNNER, GIT_CONFIG_VALUE_0 */
@@ -60,7 +52,7 @@ static const char *command_of(struct sh *s, const char *word)
 	if (name && sh_is(name, "|PS0|PS1|PS2|PS4|"))
 		return prompt(s, eq + 1);
 	if (name && sh_is(name, "|ENV|BASH_ENV|"))
-		return read_first(s, eq + 1);
+		return sh_file_text(s, eq + 1); /* read before anything else */
 	if (name && holds_index(eq + 1))
 		return prompt(s, eq + 1);
 	if (name && starts_value(name))
@@ -231,13 +223,11 @@ static int fed(struct sh *s, const struct sh_command *c, struct sh_inners *in)
 	const char *last = c->args.n > 1 ? c->args.v[c->args.n - 1].text : "";
 	const char *before = c->args.n > 2 ? c->args.v[c->args.n - 2].text : "";
 	bool remote = strcmp(c->args.v[0].text, "xargs") != 0;
-	size_t words = 0;
+	size_t first = sh_ssh_words(c), words = c->args.n > first ? c->args.n - first : 0;
 	int rc;
 
 	if (!(c->how & SH_STDIN))
 		return 0;
-	for (size_t i = sh_ssh_words(c); i < c->args.n; i++)
-		words++;
 	if (remote ? !remote_shell(s, c, words) || sh_has(c, "|-N|-W|-L|-R|-D|-f|-n|-O|")
 		   : !(sh_is_shell(before) && !strcmp(last, "-c")))
 		return 0;
